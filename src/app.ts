@@ -85,9 +85,9 @@ const PLUGIN_BODY_BYTES = 3 * 1_048_576;
 
 /** Builds the HTTP server around the services; it does not listen yet. Each call lists what its routes use. */
 export async function buildApp(services: Services, log: Logger): Promise<FastifyInstance> {
-  const { auth, byProviders, events, functions, policies, realtime, redirects, registry, webhooks } = services;
+  const { auth, events, functions, oauth, policies, realtime, registry, webhooks } = services;
   const { collections, streamedResponses } = services;
-  const { providerSignIn, providerLogOut, codes, claimRenewals } = byProviders;
+  const { providers, redirects, providerSignIn, providerLogOut, codes, claimRenewals } = oauth;
   const { authenticator, signIn, recovery, sessions, users, factors, factorSignIn, passkeys, passkeySignIn } = auth;
   const { magicLinkSignIn, reauthentication, firstAdmin, keys } = auth;
   const config = services.config.server;
@@ -169,7 +169,7 @@ export async function buildApp(services: Services, log: Logger): Promise<Fastify
         publicUrl,
       });
     });
-    await context.register(async function providers(context) {
+    await context.register(async function identityProviders(context) {
       await context.register(formBodies, { config });
       await context.register(providerSignInRoutes, { providerSignIn, providerLogOut, publicUrl });
     });
@@ -242,10 +242,10 @@ export async function buildApp(services: Services, log: Logger): Promise<Fastify
       await context.register(jsonBodies, {
         config: { ...config, bodyBytes: Math.max(config.bodyBytes, PLUGIN_BODY_BYTES) },
       });
-      const { plugins, shown, drafts } = functions.plugins;
+      const { plugins, shown, drafts, jobs, tryOut } = functions;
       await context.register(pluginRoutes, { policies, plugins, shown });
-      await context.register(jobRoutes, { policies, jobs: functions.queue.jobs });
-      await context.register(dryRunRoutes, { policies, drafts, tryOut: functions.tryOut });
+      await context.register(jobRoutes, { policies, jobs });
+      await context.register(dryRunRoutes, { policies, drafts, tryOut });
     });
     await context.register(async function accounts(context) {
       await context.register(jsonBodies, { config });
@@ -264,10 +264,10 @@ export async function buildApp(services: Services, log: Logger): Promise<Fastify
       const managedUsers = new ManagedUsers({ users, sessions, factors, passkeys, reauthentication });
       await context.register(userRoutes, { policies, users: managedUsers });
       await context.register(apiKeyRoutes, { policies, keys: new ManagedApiKeys({ keys }), reauthentication });
-      const { providers, egress } = services;
+      const { egress } = services;
       await context.register(providerRoutes, { policies, providers, egress, base: services.config.auth.base });
       await context.register(settingsRoutes, { policies, redirects });
-      const { emailTemplates, testEmail, outbox } = auth;
+      const { emailTemplates, testEmail, outbox } = auth.email;
       await context.register(effectiveSettingsRoutes, {
         policies,
         config: services.config,

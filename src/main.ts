@@ -66,14 +66,12 @@ async function serve(config: Config, log: Logger, stopping: Promise<string>): Pr
   await space?.start();
   try {
     const parts = await Promise.race([
-      createServices(
-        config,
-        embedded?.url ?? config.database.url ?? '',
-        (error) => cannotServe || log.error({ err: error }, 'Background work failed'),
-        (email) => log.info(email),
-        (advice) => log.warn(advice),
+      createServices(config, embedded?.url ?? config.database.url ?? '', {
+        onError: (error) => cannotServe || log.error({ err: error }, 'Background work failed'),
+        onEmail: (email) => log.info(email),
+        onAdvice: (advice) => log.warn(advice),
         space,
-      ),
+      }),
       stopping,
     ]);
     if (typeof parts === 'string') return;
@@ -212,6 +210,7 @@ function print(text: string): 0 {
 
 /** The error as text for the person who started the program, with a stack only for unexpected errors. */
 function explain(error: unknown): string {
+  if (error instanceof SuppressedError) return `${explain(error.suppressed)}\n${explain(error.error)}`;
   if (error instanceof MillraceError) return `${error.message}${error.hint ? `\n${error.hint}` : ''}`;
   if (error instanceof ConfigError || error instanceof UnusableDatabase) return error.message;
   const missing = missingBinary(error);

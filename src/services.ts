@@ -1,9 +1,7 @@
 /** Creates all services of one process from the configuration, layer by layer, and stops them in reverse order. */
-import { type AuthServices, openAuth } from './auth/open-auth.ts';
-import type { ByProviders } from './auth/open-flows.ts';
-import { Providers } from './auth/providers/providers.ts';
-import { RedirectAllowlist } from './auth/providers/redirect-allowlist.ts';
+import { createOAuthServices, type OAuthServices } from './auth/oauth-services.ts';
 import { RequestRateLimiter } from './auth/request-rate.ts';
+import { type AuthServices, createAuthServices } from './auth/services.ts';
 import { VERSION } from './cli-text.ts';
 import { BulkWrites } from './collections/bulk-writes.ts';
 import { CollectionAdmin } from './collections/collection-admin.ts';
@@ -25,11 +23,10 @@ import { Egress } from './egress/egress.ts';
 import { Audit } from './events/audit/audit.ts';
 import { AuditStore } from './events/audit/audit-store.ts';
 import { createLogCallback, type LogTargets } from './events/log/log-callback.ts';
-import { type EventServices, openEvents } from './events/open-events.ts';
+import { createEventServices, type EventServices } from './events/services.ts';
 import type { Files } from './files/files.ts';
-import { openFiles } from './files/open-files.ts';
-import { type FunctionServices, openFunctions } from './functions/open-functions.ts';
-import { CleanupStack } from './lib/closers.ts';
+import { createFileServices } from './files/services.ts';
+import { createFunctionServices, type FunctionServices } from './functions/services.ts';
 import type { DiskSpace } from './lib/disk-space.ts';
 import { MillraceError } from './lib/errors.ts';
 import { ByteBudget, byteBudgetLimits } from './lib/memory/byte-budget.ts';
@@ -39,10 +36,11 @@ import { PolicyRegistry } from './policies/policy-registry.ts';
 import { PolicyStore } from './policies/policy-store.ts';
 import { Impersonation } from './policies/revalidation/impersonation.ts';
 import { StreamedResponses } from './policies/revalidation/streamed-responses.ts';
-import { openQuotas } from './quotas/open-quotas.ts';
+import { QuotaCounter } from './quotas/quota-counter.ts';
+import { QuotaStore } from './quotas/quota-store.ts';
+import { Quotas } from './quotas/quotas.ts';
 import { Realtime } from './realtime/realtime.ts';
-import { senderBy } from './webhooks/open-sender.ts';
-import { openWebhooks, type WebhookServices } from './webhooks/open-webhooks.ts';
+import { createWebhookServices, senderFor, type WebhookServices } from './webhooks/services.ts';
 
 export interface Services {
   readonly config: Config;
@@ -51,9 +49,7 @@ export interface Services {
   readonly auth: AuthServices;
   /** Access to servers whose URLs come from data. */
   readonly egress: Egress;
-  readonly providers: Providers;
-  readonly redirects: RedirectAllowlist;
-  readonly byProviders: ByProviders;
+  readonly oauth: OAuthServices;
   /** The rate limits of clients, over HTTP and over sockets. */
   readonly requestRate: RequestRateLimiter;
   readonly policies: Policies;
@@ -80,55 +76,63 @@ export interface Services {
   close(): Promise<void>;
 }
 
+export interface CreateServicesOptions {
+  /** Called with errors of background work, which belong to no request; no more after the start failed. */
+  readonly onError?: (error: unknown) => void;
+  /** Prints e-mails and function runs in the terminal, in development mode. */
+  readonly onEmail?: (text: string) => void;
+  /** Called with advice for operators, and with errors after which work continues. */
+  readonly onAdvice?: (text: string) => void;
+  /** The disk space of the embedded database, if that is the database. */
+  readonly space?: DiskSpace | undefined;
+}
+
 /**
  * Opens everything in order. A start that fails closes what it had opened.
  * @param url connection string of the database
- * @param onError called with errors of background work, which belong to no request; no more after the start failed
- * @param onEmail prints e-mails and function runs in the terminal, in development mode
- * @param onAdvice called with advice for operators, and with errors after which work continues
- * @param space the disk space of the embedded database, if that is the database
  * @throws UnusableDatabase if the server does not support Millrace, ConfigError if a file store is unusable
  */
 export async function createServices(
   config: Config,
   url: string,
-  onError: (error: unknown) => void = () => undefined,
-  onEmail: (text: string) => void = () => undefined,
-  onAdvice: (text: string) => void = () => undefined,
-  space?: DiskSpace,
+  options: CreateServicesOptions = {},
 ): Promise<Services> {
   const settings = { url, database: config.database.name };
-  const closers = new CleanupStack();
+  const cleanup = new AsyncDisposableStack();
   let hasFailed = false;
   // Errors caused by closing a failed start would hide the one error that matters.
-  const report = (error: unknown) => void (hasFailed || onError(error));
-  const advise = (text: string) => void (hasFailed || onAdvice(text));
+  const onError = (error: unknown) => void (hasFailed || options.onError?.(error));
+  const onAdvice = (text: string) => void (hasFailed || options.onAdvice?.(text));
+  const { onEmail = () => undefined, space } = options;
   try {
-    const mongo = closers.add(await connectMongo(settings), (it) => it.close());
-    return await makeOn(mongo, closers, config, { onError: report, onEmail, onAdvice: advise, space });
+    const mongo = cleanup.adopt(await connectMongo(settings), (it) => it.close());
+    return await createServicesOn(mongo, config, { onError, onEmail, onAdvice, space, cleanup });
   } catch (error) {
     hasFailed = true;
-    await closers.close().catch(() => undefined);
+    await cleanup.disposeAsync().catch(() => undefined);
     throw missingPrivilegesError(error, settings) ?? error;
   }
 }
 
-async function makeOn(
-  mongo: Mongo,
-  closers: CleanupStack,
-  config: Config,
-  { onError, onEmail, onAdvice, space }: LogTargets & { onEmail(text: string): void; space?: DiskSpace | undefined },
-): Promise<Services> {
+interface Surroundings extends LogTargets {
+  readonly onEmail: (text: string) => void;
+  readonly space: DiskSpace | undefined;
+  readonly cleanup: AsyncDisposableStack;
+}
+
+async function createServicesOn(mongo: Mongo, config: Config, surroundings: Surroundings): Promise<Services> {
+  const { onError, onEmail, onAdvice, space, cleanup } = surroundings;
   const { mode } = config;
-  const transactions = closers.add(new Transactions(mongo), (it) => it.stop());
+  const { publicUrl } = config.server;
+  const { queryTimeoutMs, listTimeoutMs, slowQueryMs, expandBytes } = config.collections;
+  const transactions = cleanup.adopt(new Transactions(mongo), (it) => it.stop());
   await transactions.start();
 
-  const egress = closers.add(new Egress({ mode, allow: config.egress.allow }), (it) => it.close());
+  const egress = cleanup.adopt(new Egress({ mode, allow: config.egress.allow }), (it) => it.close());
   const policyStore = new PolicyStore(mongo);
   const countPolicies = () => policyStore.count(mode);
-  const auth = closers.add(await openAuth(mongo, { mode, auth: config.auth, countPolicies, onError, onEmail }), (it) =>
-    it.close(),
-  );
+  const auth = await createAuthServices({ mongo, mode, config: config.auth, countPolicies, onError, onEmail, cleanup });
+  const { authenticator, activity, encryption, signing } = auth;
   const policies = new Policies(mode);
   const policyRegistry = new PolicyRegistry({
     store: policyStore,
@@ -139,22 +143,16 @@ async function makeOn(
     onError,
   });
   await policyRegistry.prepare();
-  const checkUrl = (url: string) => egress.checkUrl(url);
-  const providers = new Providers({ store: auth.providerStore, transactions, checkUrl, onError });
-  const redirects = new RedirectAllowlist({ store: auth.redirectStore, mode, fixed: config.auth.redirects, onError });
+  const oauth = createOAuthServices({ mongo, transactions, egress, mode, config: config.auth, auth, onError, cleanup });
 
-  const { queryTimeoutMs } = config.collections;
   const budget = new ByteBudget(byteBudgetLimits(config.held));
-  const impersonation = new Impersonation({ ...auth, policies, mode });
-  const streamedResponses = new StreamedResponses({
-    ...auth,
-    policies,
-    impersonation,
-    openResponses: new OpenResponses({ budget }),
-  });
+  const impersonation = new Impersonation({ authenticator, policies, activity, mode });
+  const openResponses = new OpenResponses({ budget });
+  const streamedResponses = new StreamedResponses({ authenticator, policies, impersonation, openResponses });
   const registry = new CollectionRegistry(mongo);
-  const bounds = openQuotas(mongo, config.quotas);
-  const quotas = bounds?.quotas;
+  const hasQuotas = Object.values(config.quotas).some((limit) => limit > 0);
+  const quotaStore = hasQuotas ? new QuotaStore(mongo) : undefined;
+  const quotas = quotaStore && new Quotas(quotaStore, config.quotas);
   const atomic = new TransactionRunner(transactions, registry);
   const store = space
     ? new DiskSpaceCheckedStore(mongo, queryTimeoutMs, space)
@@ -167,99 +165,112 @@ async function makeOn(
     missingIndexes: new MissingIndexHints({ mongo, sortIndexes, onAdvice }),
     registry,
     atomic,
-    ...config.collections,
+    queryTimeoutMs,
+    listTimeoutMs,
+    slowQueryMs,
+    expandBytes,
     quotas,
     hooks,
-    cursorKeys: auth.signing.cursors,
+    cursorKeys: signing.cursors,
   });
   const byFilter = new BulkWrites({ store, registry, atomic, hooks });
   const keys = new IdempotencyStore(mongo);
   await keys.start();
   const idempotency = new Idempotency(keys, atomic);
 
-  const signing = { cursorKeys: auth.signing.cursors, signedUrlKeys: auth.signing.fileUrls };
-  const files = closers.add(
-    await openFiles(
-      { mongo, transactions, quotas, space },
-      { ...config.collections, ...config.files, ...signing },
-      onError,
-    ),
-    (it) => it.close(),
-  );
+  const { files } = await createFileServices({
+    mongo,
+    transactions,
+    quotas,
+    space,
+    stores: config.files.stores,
+    maxFileBytes: config.files.maxFileBytes,
+    queryTimeoutMs,
+    listTimeoutMs,
+    cursorKeys: signing.cursors,
+    signedUrlKeys: signing.fileUrls,
+    onError,
+    cleanup,
+  });
 
   const onLog = createLogCallback({ onError, onAdvice });
-  const events = closers.add(await openEvents(mongo, { ...config.events, onLog }), (it) => it.close());
+  const events = await createEventServices({ mongo, config: config.events, onLog, cleanup });
   // What every process caches and updates within a second.
-  const held = [policyRegistry, providers, redirects, auth.emailTemplates];
-  const reloaders = held.map(({ reloader }) => closers.add(reloader, (it) => it.stop()));
+  const held = [policyRegistry, oauth.providers, oauth.redirects, auth.email.emailTemplates];
+  const reloaders = held.map(({ reloader }) => cleanup.adopt(reloader, (it) => it.stop()));
   const readers = [auth, registry, sortIndexes, ...reloaders];
   for (const reader of quotas === undefined ? readers : [...readers, quotas]) {
-    const unfollow = events.tail.attach({
-      rows: (rows) => reader.applyLogRows(rows),
-      lost: () => reader.applyLogRows(null),
-    });
-    closers.add(unfollow, (it) => it());
+    cleanup.defer(
+      events.tail.attach({
+        rows: (rows) => reader.applyLogRows(rows),
+        lost: () => reader.applyLogRows(null),
+      }),
+    );
   }
   await Promise.all(reloaders.map((it) => it.start(() => events.upToDate())));
-  const audit = closers.add(new Audit({ store: new AuditStore(mongo), consumer: events.consumer }), (it) => it.stop());
+  const { consumer } = events;
+  const audit = cleanup.adopt(new Audit({ store: new AuditStore(mongo), consumer }), (it) => it.stop());
   await audit.start();
-
-  closers.add(auth.startNotices(events.consumer), (it) => it.stop());
-
-  if (bounds !== undefined) {
-    const counting = events.consumer(bounds.reading);
-    closers.add(counting, (it) => it.stop());
+  auth.email.startNotices(consumer);
+  if (quotaStore !== undefined) {
+    const counting = cleanup.adopt(consumer(new QuotaCounter(quotaStore).reading()), (it) => it.stop());
     counting.start();
   }
 
-  const { publicUrl } = config.server;
-  const webhooks = closers.add(
-    await openWebhooks({
-      mongo,
-      transactions,
-      auth,
-      policies,
-      events,
-      checkUrl,
-      publicUrl,
-      makeSender: senderBy(config.webhooks, { mongo, egress, onLog, version: VERSION }),
-      onError,
-    }),
-    (it) => it.close(),
-  );
+  const webhooks = await createWebhookServices({
+    mongo,
+    transactions,
+    authenticator,
+    users: auth.users,
+    activity,
+    encryption,
+    policies,
+    events,
+    egress,
+    publicUrl,
+    createSender: senderFor(config.webhooks, { mongo, egress, onLog, version: VERSION }),
+    onError,
+    cleanup,
+  });
 
-  const functions = closers.add(
-    await openFunctions({
-      mongo,
-      transactions,
-      auth,
-      policies,
-      events,
-      config: config.functions,
-      writeHooks: hooks,
-      isDevelopment: mode === 'development',
-      reached: { collections, byFilter, atomic, files: files.files, egress, registry, publicUrl },
-      makeSandbox: async (sandboxEvents) => {
-        const { IsolateSandbox } = await import('./functions/sandbox/host/isolate-sandbox.ts');
-        return new IsolateSandbox(sandboxEvents, { jitless: config.functions.mode === 'jitless' });
-      },
-      report: mode === 'development' ? onEmail : null,
-      onIssue: onAdvice,
-      onError,
-    }),
-    (it) => it.close(),
-  );
+  const functions = await createFunctionServices({
+    mongo,
+    transactions,
+    activity,
+    encryption,
+    policies,
+    events,
+    config: config.functions,
+    collections,
+    byFilter,
+    atomic,
+    registry,
+    files,
+    egress,
+    publicUrl,
+    writeHooks: hooks,
+    isDevelopment: mode === 'development',
+    makeSandbox: async (sandboxEvents) => {
+      const { IsolateSandbox } = await import('./functions/sandbox/host/isolate-sandbox.ts');
+      return new IsolateSandbox(sandboxEvents, { jitless: config.functions.mode === 'jitless' });
+    },
+    report: mode === 'development' ? onEmail : null,
+    onIssue: onAdvice,
+    onError,
+    cleanup,
+  });
 
   const requestRate = new RequestRateLimiter(config.server.rate);
-  const realtime = closers.add(
+  const realtime = cleanup.adopt(
     new Realtime({
-      ...config.realtime,
+      maxClients: config.realtime.maxClients,
+      heartbeatMs: config.realtime.heartbeatMs,
       budget,
       queryTimeoutMs,
       mongo,
       events,
       policies,
-      authenticator: auth.authenticator,
+      authenticator,
       impersonation,
       requestRate,
       onError,
@@ -273,9 +284,7 @@ async function makeOn(
     space,
     auth,
     egress,
-    providers,
-    redirects,
-    byProviders: auth.byProviders({ registry: providers, isAllowedRedirect: (it) => redirects.allows(it), egress }),
+    oauth,
     requestRate,
     policies,
     policyRegistry,
@@ -289,7 +298,7 @@ async function makeOn(
     indexes: new Indexes(mongo, registry, sortIndexes),
     registry,
     catalogue: new CollectionAdmin(mongo, registry),
-    files: files.files,
+    files,
     events,
     audit,
     webhooks,
@@ -300,6 +309,6 @@ async function makeOn(
       if (!events.recorder.working || !events.tail.healthy)
         throw new MillraceError('database-unavailable', 'The event log is not being followed');
     },
-    close: () => closers.close(),
+    close: () => cleanup.disposeAsync(),
   };
 }

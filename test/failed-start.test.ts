@@ -41,6 +41,21 @@ t.test('a start with the event log of another database leaves nothing open', asy
   t.pass('nothing of it keeps the process alive');
 });
 
+t.test('a stop in which two parts fail stops all others, and reports both errors', async (t) => {
+  const { url, database } = await testMongo(t, { isNew: true });
+  const before = open();
+  const services = await createServices(loadConfig({ MILLRACE_DB: database }), url);
+  const { realtime, egress } = services;
+  const stops = [realtime.close.bind(realtime), egress.close.bind(egress)];
+  Object.assign(realtime, { close: () => Promise.reject(new Error('first')) });
+  Object.assign(egress, { close: () => Promise.reject(new Error('second')) });
+  const failed: unknown = await services.close().catch((error: unknown) => error);
+  t.match(failed, { error: { message: 'second' }, suppressed: { message: 'first' } });
+  await Promise.all(stops.map((stop) => stop()));
+  await until(() => open().length <= before.length, 'sockets and timers are closed');
+  await services.close();
+});
+
 /** Runs the program after other code, and returns its stderr. */
 function errorsOf(before: string, words: readonly string[] = []): Promise<{ code: unknown; errors: string }> {
   const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));

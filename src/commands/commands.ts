@@ -46,6 +46,7 @@ export async function runCommand(name: string, words: readonly string[], env: En
 
 /** An error in a sentence or two. */
 export function explainError(error: unknown): string {
+  if (error instanceof SuppressedError) return `${explainError(error.suppressed)}\n${explainError(error.error)}`;
   if (!(error instanceof Error)) return String(error);
   if (!(error instanceof MillraceError)) return error.message;
   const cause = error.cause instanceof Error ? ` (${error.cause.message})` : '';

@@ -3,7 +3,7 @@
  * MongoDB started for this command.
  */
 import { join, resolve } from 'node:path';
-import { type AuthServices, openAuth } from '../auth/open-auth.ts';
+import { type AuthServices, createAuthServices } from '../auth/services.ts';
 import type { Config } from '../config/config.ts';
 import { runningConnectionString } from '../database/embedded/credentials.ts';
 import { findDataFolderHolder } from '../database/embedded/data-dir-lock.ts';
@@ -35,14 +35,12 @@ export async function withDatabase<T>(config: Config, work: (mongo: Mongo) => Pr
 
 /** The same, with the services for users and keys. It does not create the configured administrator. */
 export function withAuth<T>(config: Config, work: (auth: AuthServices) => Promise<T>): Promise<T> {
-  const settings = { mode: config.mode, auth: { ...config.auth, owner: null }, onError: console.error };
+  const { mode, auth } = config;
   return withDatabase(config, async (mongo) => {
-    const auth = await openAuth(mongo, settings);
-    try {
-      return await work(auth);
-    } finally {
-      await auth.close();
-    }
+    await using cleanup = new AsyncDisposableStack();
+    return await work(
+      await createAuthServices({ mongo, mode, config: { ...auth, owner: null }, onError: console.error, cleanup }),
+    );
   });
 }
 

@@ -5,7 +5,7 @@
 import { parseArgs } from 'node:util';
 import { type Environment, loadConfig } from '../config/config.ts';
 import { moveFiles } from '../files/file-migration.ts';
-import { openStores } from '../files/open-files.ts';
+import { openFileStores } from '../files/services.ts';
 import { type CommandOutcome, explainError } from './commands.ts';
 import { withDatabase } from './database.ts';
 
@@ -24,16 +24,18 @@ export async function files(words: readonly string[], env: Environment): Promise
   });
   if (values.help || positionals.join(' ') !== 'move') return { text: USAGE, failed: !values.help && words.length > 0 };
   const config = loadConfig(env);
-  const settings = { ...config.collections, ...config.files };
   const stop = new AbortController();
   process.on('SIGINT', () => stop.abort());
   return withDatabase(config, async (mongo) => {
-    const opened = await openStores({ mongo }, settings, (error) => console.error(explainError(error)));
-    try {
-      return { failed: !(await follow(opened, stop.signal)) };
-    } finally {
-      await opened.close();
-    }
+    await using cleanup = new AsyncDisposableStack();
+    const stores = await openFileStores({
+      mongo,
+      stores: config.files.stores,
+      queryTimeoutMs: config.collections.queryTimeoutMs,
+      onError: (error) => console.error(explainError(error)),
+      cleanup,
+    });
+    return { failed: !(await follow(stores, stop.signal)) };
   });
 }
 
@@ -41,11 +43,11 @@ export async function files(words: readonly string[], env: Environment): Promise
  * Shows the progress: one updated line in a terminal, elsewhere one line per file.
  * @returns false if a file could not be moved
  */
-async function follow(opened: Parameters<typeof moveFiles>[0], signal: AbortSignal): Promise<boolean> {
-  const target = opened.fileStores[0]?.name;
+async function follow(stores: Parameters<typeof moveFiles>[0], signal: AbortSignal): Promise<boolean> {
+  const target = stores.current.name;
   let failed = 0;
   let last = `Nothing to move: every file is in ${target}.`;
-  for await (const { moved, gone, failed: so, total, bytes, file, error } of moveFiles(opened, signal)) {
+  for await (const { moved, gone, failed: so, total, bytes, file, error } of moveFiles(stores, signal)) {
     failed = so;
     if (error !== undefined) console.error(`\n${file.key} ${file.name}: ${explainError(error)}`);
     last = `${moved + gone + failed} of ${total}: ${moved} moved to ${target} (${Math.round(bytes / 1e6)} MB)`;

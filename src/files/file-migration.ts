@@ -6,7 +6,7 @@
 import { pipeline } from 'node:stream';
 import { MillraceError } from '../lib/errors.ts';
 import { STORE_FIELD } from './file-document-store.ts';
-import type { OpenStores } from './open-files.ts';
+import type { FileStores } from './services.ts';
 import type { FileStore } from './stores/file-store.ts';
 import { UploadByteMeter } from './upload/byte-meter.ts';
 import { decodeStoredFile, type StoredFile } from './upload/file.ts';
@@ -32,21 +32,19 @@ const NO_LIMIT = 0;
 
 /** Moves all files, one after the other, and reports each. A file that cannot be moved keeps its store. */
 export async function* moveFiles(
-  opened: Pick<OpenStores, 'store' | 'marks' | 'fileStores'>,
+  { documents, marks, current: target, byName }: Pick<FileStores, 'documents' | 'marks' | 'current' | 'byName'>,
   signal: AbortSignal,
 ): AsyncGenerator<MoveProgress> {
-  const [target, ...others] = opened.fileStores;
-  if (target === undefined) return;
   const elsewhere = { [STORE_FIELD]: { $ne: target.name } };
-  const total = await opened.store.count(elsewhere);
+  const total = await documents.count(elsewhere);
   const counts = { moved: 0, gone: 0, failed: 0, bytes: 0 };
   const options = { sort: new Map([['_id', 1]] as const), maxTimeMS: NO_LIMIT };
-  for await (const batch of opened.store.list(elsewhere, options)) {
+  for await (const batch of documents.list(elsewhere, options)) {
     for (const file of batch.map(decodeStoredFile)) {
       if (signal.aborted) return;
-      const from = others.find(({ name }) => name === file.store);
+      const from = byName.get(file.store);
       try {
-        if (await moveOne(file, from, target, opened)) {
+        if (await moveOne(file, from, target, { documents, marks })) {
           counts.moved++;
           counts.bytes += file.size;
         } else counts.gone++;
@@ -64,7 +62,7 @@ async function moveOne(
   file: StoredFile,
   from: FileStore | undefined,
   target: FileStore,
-  { store, marks }: Pick<OpenStores, 'store' | 'marks'>,
+  { documents, marks }: Pick<FileStores, 'documents' | 'marks'>,
 ): Promise<boolean> {
   if (from === undefined) {
     throw new MillraceError('file-store-unavailable', `The store ${file.store} is not in MILLRACE_FILE_STORAGE`);
@@ -80,7 +78,7 @@ async function moveOne(
     throw error;
   }
   try {
-    const moved = await store.relocate(key, from.name, target.name);
+    const moved = await documents.relocate(key, from.name, target.name);
     if (moved) await marks.deleteEntry(target.name, key);
     else await back();
     return moved;

@@ -6,7 +6,7 @@ import type { Authenticator } from '../auth/authenticator.ts';
 import type { RequestRateLimiter } from '../auth/request-rate.ts';
 import { clientNetwork } from '../config/addresses.ts';
 import type { Mongo } from '../database/mongo.ts';
-import type { EventServices } from '../events/open-events.ts';
+import type { EventServices } from '../events/services.ts';
 import { FairSemaphore } from '../lib/concurrency/fair-semaphore.ts';
 import { type ByteBudget, MemoryAccount } from '../lib/memory/byte-budget.ts';
 import type { Policies } from '../policies/policies.ts';

@@ -46,7 +46,7 @@ t.test('secrets stay secret', async (t) => {
     MILLRACE_MASTER_KEY: randomBytes(32).toString('base64'),
     PORT: '0',
   });
-  const services = await createServices(config, url, (error) => log.error({ err: error }, 'background'));
+  const services = await createServices(config, url, { onError: (err) => log.error({ err }, 'background') });
   const app = await buildApp(services, log);
   t.teardown(async () => {
     await app.close();
@@ -171,7 +171,7 @@ t.test('secrets stay secret', async (t) => {
   // Another program damages it, and it cannot be used from then on.
   const stored = services.mongo.data.collection<{ _id: string }>('_providers');
   await stored.updateOne({ _id: 'hub' }, { $set: { issuer: 'https://example.org' } });
-  await until(() => services.providers.get('hub') === undefined, 'it is out of force');
+  await until(() => services.oauth.providers.get('hub') === undefined, 'it is out of force');
   await refused('POST /admin/providers/hub/check', undefined, owner);
   await ask(app, 'DELETE /admin/providers/hub', undefined, owner);
   await refused('POST /auth/login', { username: 'ada', password: wrong });

@@ -85,7 +85,7 @@ t.test('an administrator and letters', options, async (t) => {
     t.equal((await mailbox.next(NAME, /^Come in/)).subject, 'Come in, ada');
     await inside('Save').click();
     await inside('Reset to default').waitFor();
-    const activeNow = () => services.auth.emailTemplates.find('magic-link', 'en').template.subject;
+    const activeNow = () => services.auth.email.emailTemplates.find('magic-link', 'en').template.subject;
     t.equal(activeNow(), 'Come in, {{name}}');
     await inside('Reset to default').click();
     await page.getByRole('button', { name: 'Reset', exact: true }).click();

@@ -127,7 +127,7 @@ t.test('plugins are made, changed, tried and called, and their runs are followed
   await page.getByRole('button', { name: 'Restore 1' }).waitFor();
 
   // Quarantine is seen when it begins, and ended here.
-  await services.functions.plugins.plugins.quarantine('hello/greet', 'The function used too much memory');
+  await services.functions.plugins.quarantine('hello/greet', 'The function used too much memory');
   await page.getByText('The function used too much memory').waitFor();
   await page.getByRole('button', { name: 'Unquarantine' }).click();
   await page.getByText('quarantined').waitFor({ state: 'detached' });

@@ -3,7 +3,7 @@
  * users are notified of changes, in their language, and are not flooded.
  */
 import t from 'tap';
-import { openAuth } from '../../src/auth/open-auth.ts';
+import { createAuthServices } from '../../src/auth/services.ts';
 import { OutboxStore } from '../../src/email/outbox-store.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { setUpFactor } from '../helpers/mfa/authenticator.ts';
@@ -21,11 +21,12 @@ t.test('e-mails', async (t) => {
   const reported: string[] = [];
   /** Another process, whose clock is ahead by some milliseconds, sends what is due then. */
   const sendAt = async (ms: number): Promise<void> => {
-    const { mode, auth } = services.config;
+    const { mode, auth: config } = services.config;
     const onError = (error: unknown) => reported.push(String(error));
-    const other = await openAuth(services.mongo, { mode, auth, onError, now: () => Date.now() + ms });
-    await other.outbox.settled();
-    await other.close();
+    const now = () => Date.now() + ms;
+    await using cleanup = new AsyncDisposableStack();
+    const other = await createAuthServices({ mongo: services.mongo, mode, config, onError, now, cleanup });
+    await other.email.outbox.settled();
   };
   const listed = async (to: string, state = '') => {
     const response = await ask(app, `GET /admin/emails?limit=1000${state && `&state=${state}`}`, undefined, owner);
@@ -74,7 +75,7 @@ t.test('e-mails', async (t) => {
     const store = new OutboxStore(services.mongo);
     const at = new Date();
     const { id } = await verifiedUser('rosa');
-    await services.auth.outbox.settled();
+    await services.auth.email.outbox.settled();
     await store.insert([
       {
         _id: 'left behind',
@@ -180,7 +181,7 @@ t.test('e-mails', async (t) => {
       const to = (address: string, subject: RegExp) =>
         mailbox.emails.filter((one) => one.to?.[0]?.address === address && subject.test(one.subject ?? '')).length;
       await until(() => to('lou@example.org', /^New sign-in/) === 1, 'the first of the three is notified');
-      await services.auth.outbox.settled();
+      await services.auth.email.outbox.settled();
       t.equal(to('lou@example.org', /^New sign-in/), 1);
       t.equal(to('victim@example.org', /password/), 0);
     },

@@ -117,7 +117,7 @@ t.test('e-mail templates of administrators', async (t) => {
       defaults: { subject: /^Verify/ },
       variables: [{ name: 'name' }],
     });
-    const subject = () => other.services.auth.emailTemplates.find('verify-email', 'en').template.subject;
+    const subject = () => other.services.auth.email.emailTemplates.find('verify-email', 'en').template.subject;
     t.ok((await until(() => subject() === OWN.subject, 'the other process has it')) < 1_000 * 5);
     await signUp(app, 'bea', { email: 'bea@example.org' });
     const email = await mailbox.next('bea@example.org');
@@ -137,8 +137,8 @@ t.test('e-mail templates of administrators', async (t) => {
       _id: 'email-template x',
       emailTemplate: { kind: 'verify-email', locale: 'en', subject: '{{x}}', text: '', html: '' },
     } as never);
-    await services.auth.emailTemplates.reloader.reload();
-    t.match(services.auth.emailTemplates.find('verify-email', 'en'), { updatedAt: null });
+    await services.auth.email.emailTemplates.reloader.reload();
+    t.match(services.auth.email.emailTemplates.find('verify-email', 'en'), { updatedAt: null });
   });
 
   await t.test('changing an e-mail template requires reauthentication', async (t) => {

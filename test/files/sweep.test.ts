@@ -5,9 +5,10 @@ import t from 'tap';
 import { ANONYMOUS } from '../../src/auth/identity/principal.ts';
 import { connectMongo } from '../../src/database/mongo.ts';
 import { Transactions } from '../../src/database/transactions.ts';
-import { openFiles } from '../../src/files/open-files.ts';
+import { createFileServices } from '../../src/files/services.ts';
 import type { MultipartPart } from '../../src/files/upload/multipart-upload.ts';
 import { Policies } from '../../src/policies/policies.ts';
+import { testCleanup } from '../helpers/cleanup.ts';
 import { countAll } from '../helpers/files/upload.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { newKey } from '../suites/file-store.ts';
@@ -27,15 +28,20 @@ const NEVER = new AbortController().signal;
 
 /** As a process would open them; two of these simulate two processes. */
 async function open() {
-  const settings = { stores: 'gridfs', maxFileBytes: 1e9, queryTimeoutMs: 5_000, listTimeoutMs: 5_000 };
   const key = createSecretKey(Buffer.alloc(32));
   const keys = { signing: key, verifying: [key] };
-  const signing = { cursorKeys: keys, signedUrlKeys: keys };
-  const opened = await openFiles({ mongo, transactions }, { ...settings, ...signing }, (error) =>
-    t.fail(String(error)),
-  );
-  t.teardown(() => opened.close());
-  return opened;
+  return createFileServices({
+    mongo,
+    transactions,
+    stores: 'gridfs',
+    maxFileBytes: 1e9,
+    queryTimeoutMs: 5_000,
+    listTimeoutMs: 5_000,
+    cursorKeys: keys,
+    signedUrlKeys: keys,
+    onError: (error) => t.fail(String(error)),
+    cleanup: testCleanup(t),
+  });
 }
 
 const expire = () => marks.updateMany({}, { $set: { until: new Date(0) } });
@@ -86,8 +92,7 @@ t.test('An upload whose lease expired cannot be committed.', async (t) => {
 t.test('Bytes of a crashed process are removed, and searched for twice.', async (t) => {
   const key = newKey();
   await here.marks.scheduleRemoval('gridfs', key, 0);
-  const [store] = here.fileStores;
-  await store?.write(key, Readable.from([Buffer.from('x')]), NEVER);
+  await here.current.write(key, Readable.from([Buffer.from('x')]), NEVER);
   await expire();
   t.equal(await elsewhere.orphanCleanup.run(), 1);
   t.match(await countAll({ mongo }), { heads: 0, chunks: 0, marks: 1 });

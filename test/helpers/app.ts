@@ -27,7 +27,7 @@ export async function buildTestApp(
 ): Promise<TestApp> {
   const { url, database } = testDatabase ?? (await testMongo(t));
   const config = loadConfig({ MILLRACE_DB: database, PORT: '0', ...settings });
-  const services = await createServices(config, url, undefined, undefined, undefined, space);
+  const services = await createServices(config, url, { space });
   const app = await buildApp(services, pino({ level: 'silent' }));
   t.teardown(async () => {
     await app.close();

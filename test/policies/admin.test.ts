@@ -2,6 +2,7 @@
 import t from 'tap';
 import { parseCollectionName } from '../../src/database/collection-names.ts';
 import { buildTestApp } from '../helpers/app.ts';
+import { stopEventLog } from '../helpers/events/stop-event-log.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { ownTimeOf } from '../helpers/own-time.ts';
 import { beOwned } from '../helpers/policies.ts';
@@ -204,7 +205,7 @@ t.test('a policy change without an event is noticed within a second, too', async
   await beOwned(services);
   const other = await buildTestApp(t, { MILLRACE_MODE: 'production' }, resource);
   // As if nothing recorded events: neither process learns of anything.
-  await Promise.all([services.events.close(), other.services.events.close()]);
+  await Promise.all([services, other.services].map(stopEventLog));
   const [anybody, any] = [user('u'), parseCollectionName('any')];
   let reported = 0;
   other.services.policies.onChange(() => {

@@ -122,7 +122,7 @@ t.test('every route responds to every principal as the matrix says', async (t) =
       const fn = jobOf(`p-${created}`);
       const at = new Date(Date.now() + 3_600_000);
       const job = { fn, input: '{}', at, depth: 0, restricted: false, request: 'run_made.0' };
-      words.set('id', (await services.functions.queue.jobs.schedule(job, null)).id);
+      words.set('id', (await services.functions.jobs.schedule(job, null)).id);
     }
     if (route.includes('/admin/policies')) {
       const policy = { name: `Policy ${created}`, resources: ['never'], actions: ['read'], effect: 'deny' };

@@ -3,12 +3,19 @@
  * and receives nothing. Afterwards recover and replay deliver every event, under the original ids.
  */
 import t from 'tap';
+import { createAuthServices } from '../../src/auth/services.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import { connectMongo } from '../../src/database/mongo.ts';
 import { Transactions } from '../../src/database/transactions.ts';
+import { Egress } from '../../src/egress/egress.ts';
 import { formatPosition, parsePosition } from '../../src/events/log/position.ts';
+import { createEventServices } from '../../src/events/services.ts';
+import { Policies } from '../../src/policies/policies.ts';
 import type { Creator } from '../../src/webhooks/endpoint/endpoint.ts';
-import { openWebhooks } from '../../src/webhooks/open-webhooks.ts';
 import { DirectSender } from '../../src/webhooks/sending/direct/direct-sender.ts';
-import { buildTestApp } from '../helpers/app.ts';
+import { createWebhookServices } from '../../src/webhooks/services.ts';
+import { testCleanup } from '../helpers/cleanup.ts';
+import { testMongo } from '../helpers/mongo.ts';
 import { until } from '../helpers/until.ts';
 import { openEventReceiver, type ReceivedEvent } from '../helpers/webhooks/event-receiver.ts';
 
@@ -18,27 +25,35 @@ const MISSED = 4;
 const HOUR = 3_600_000;
 
 t.test('after a whole schedule without a response, recover and replay deliver every event under its id', async (t) => {
-  const { app, services } = await buildTestApp(t);
-  // Opened again, with a clock that can be moved.
-  await services.webhooks.close();
-  let offset = 0;
-  const { mongo, auth, policies, events, egress } = services;
-  const transactions = new Transactions(mongo);
+  const testDatabase = await testMongo(t);
+  const cleanup = testCleanup(t);
+  const mongo = cleanup.adopt(await connectMongo(testDatabase), (it) => it.close());
+  const transactions = cleanup.adopt(new Transactions(mongo), (it) => it.stop());
   await transactions.start();
-  t.teardown(() => transactions.stop());
-  const webhooks = await openWebhooks({
+  const onError = (error: unknown) => t.comment(String(error));
+  const config = loadConfig({ MILLRACE_DB: testDatabase.database });
+  const { mode } = config;
+  const auth = await createAuthServices({ mongo, mode, config: config.auth, onError, cleanup });
+  const events = await createEventServices({ mongo, config: config.events, onLog: () => undefined, cleanup });
+  const egress = cleanup.adopt(new Egress({ mode, allow: config.egress.allow }), (it) => it.close());
+  /** The clock of the sender can be moved. */
+  let offset = 0;
+  const webhooks = await createWebhookServices({
     mongo,
     transactions,
-    auth,
-    policies,
+    authenticator: auth.authenticator,
+    users: auth.users,
+    activity: auth.activity,
+    encryption: auth.encryption,
+    policies: new Policies(mode),
     events,
-    checkUrl: (url) => egress.checkUrl(url),
+    egress,
     publicUrl: undefined,
-    makeSender: (reported) =>
+    createSender: (reported) =>
       new DirectSender({ mongo, egress, events: reported, version: '0.0.0', clockOffsetMs: () => offset }),
-    onError: (error) => t.comment(String(error)),
+    onError,
+    cleanup,
   });
-  t.teardown(() => webhooks.close());
   const { endpoints, sender, replays } = webhooks;
   const boss = await auth.users.create({ kind: 'admin', email: 'b@example.org', roles: ['owner'] }, NOBODY);
   const owner: Creator = { kind: 'admin', id: boss._id };
@@ -49,7 +64,7 @@ t.test('after a whole schedule without a response, recover and replay deliver ev
     return 503;
   };
   const write = async (count: number) => {
-    for (let n = 0; n < count; n += 1) await app.inject({ method: 'POST', url: '/api/todos', payload: { n } });
+    for (let n = 0; n < count; n += 1) await mongo.data.collection('todos').insertOne({ n });
   };
   const since = parsePosition(events.feed.position) ?? { epoch: 0, number: 0 };
   const body = { url: receiver.url, types: ['todos.created'] };

@@ -6,6 +6,7 @@
 import { promisify } from 'node:util';
 import type { XmlElement } from '@xmldom/xmldom';
 import { decrypt } from 'xml-encryption';
+import type { Mongo } from '../../database/mongo.ts';
 import { identityId } from '../identity/provider-identity.ts';
 import type { AuthorizationRequest, AuthorizationSecrets } from '../oauth/authorization-request.ts';
 import { providerDenied, providerResponseInvalid } from '../oauth/provider-errors.ts';
@@ -16,7 +17,7 @@ import type { Provider } from '../providers/provider.ts';
 import type { SessionOrigin } from '../sessions/session.ts';
 import type { OneTimeTokens } from '../tokens/one-time-tokens.ts';
 import { checkAssertionEncryption } from './encryption-checks.ts';
-import type { SamlMetadataCache, SamlProviderConfig } from './idp-metadata-cache.ts';
+import { SamlMetadataCache, type SamlProviderConfig } from './idp-metadata-cache.ts';
 import { configureNodeSaml, type RequiredSignatures } from './node-saml.ts';
 import {
   checkSamlResponse,
@@ -27,9 +28,9 @@ import {
   SamlStatusError,
 } from './response-checks.ts';
 import { samlUser } from './saml-attributes.ts';
-import type { SamlSessionStore } from './saml-session-store.ts';
+import { SamlSessionStore } from './saml-session-store.ts';
 import { findSignedElements } from './signature-checks.ts';
-import type { SamlLogOut } from './single-logout.ts';
+import { SamlLogOut, type SamlLogOutDeps } from './single-logout.ts';
 import { createSpMetadata, samlLogoutUrl } from './sp-metadata.ts';
 import { decodeBase64Xml, listElements, readXml, SamlRejection } from './xml.ts';
 
@@ -40,6 +41,25 @@ export interface SamlClientDeps {
   readonly logOut: SamlLogOut;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+}
+
+export interface CreateSamlClientDeps extends Omit<SamlLogOutDeps, 'known' | 'sessionNames'> {
+  readonly mongo: Pick<Mongo, 'log'>;
+  readonly egress: ConstructorParameters<typeof SamlMetadataCache>[0];
+}
+
+export function createSamlClient({
+  mongo,
+  egress,
+  oneTimeTokens,
+  users,
+  sessions,
+  now,
+}: CreateSamlClientDeps): SamlClient {
+  const known = new SamlMetadataCache(egress, now);
+  const sessionNames = new SamlSessionStore(mongo);
+  const logOut = new SamlLogOut({ known, sessionNames, oneTimeTokens, users, sessions, now });
+  return new SamlClient({ known, oneTimeTokens, sessionNames, logOut, now });
 }
 
 /** What a response is checked against besides the provider. */

@@ -9,7 +9,7 @@ import type { Mongo } from '../../database/mongo.ts';
 import { systemEventType } from '../../events/log/event.ts';
 import type { LogRow } from '../../events/log/log-row.ts';
 import type { LogPosition } from '../../events/log/position.ts';
-import type { EventServices } from '../../events/open-events.ts';
+import type { EventServices } from '../../events/services.ts';
 import type { FunctionCaller } from '../calling/call-types.ts';
 import type { ActivePlugins } from '../plugins/plugin.ts';
 import { PLUGINS_COLLECTION } from '../plugins/store/plugin-row.ts';

@@ -6,8 +6,8 @@
 import type { AuditEvents } from '../../database/audit-events.ts';
 import type { ChangeStamp } from '../../database/system-collection.ts';
 import { formatPosition } from '../../events/log/position.ts';
-import type { EventServices } from '../../events/open-events.ts';
 import { eventTypeMatcher, matchesRowType } from '../../events/read/type-patterns.ts';
+import type { EventServices } from '../../events/services.ts';
 import { FairScheduler } from '../../query/evaluate/fair-scheduler.ts';
 import type { PluginFunction } from '../plugins/plugin.ts';
 import { newRunId, type RunRow } from '../runs/run-row.ts';

@@ -7,8 +7,8 @@
 import { systemEventType } from '../../events/log/event.ts';
 import type { LogRow } from '../../events/log/log-row.ts';
 import type { LogPosition } from '../../events/log/position.ts';
-import type { EventServices } from '../../events/open-events.ts';
 import type { Consumer } from '../../events/read/consumer.ts';
+import type { EventServices } from '../../events/services.ts';
 import { FairScheduler, type ScheduledTask } from '../../query/evaluate/fair-scheduler.ts';
 import type { DisabledReason, EndpointSubscription } from '../endpoint/endpoint.ts';
 import type { Sender } from '../sending/sender.ts';

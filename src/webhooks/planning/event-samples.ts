@@ -6,7 +6,7 @@ import type { Principal } from '../../auth/identity/principal.ts';
 import type { CollectionName } from '../../database/collection-names.ts';
 import type { Event } from '../../events/log/event.ts';
 import type { LogRow } from '../../events/log/log-row.ts';
-import type { EventServices } from '../../events/open-events.ts';
+import type { EventServices } from '../../events/services.ts';
 import { FairSemaphore } from '../../lib/concurrency/fair-semaphore.ts';
 import { FairScheduler } from '../../query/evaluate/fair-scheduler.ts';
 import type { EndpointSubscription } from '../endpoint/endpoint.ts';

@@ -2,8 +2,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { Email } from 'postal-mime';
 import t from 'tap';
-import { openAuth } from '../../../src/auth/open-auth.ts';
+import { createAuthServices } from '../../../src/auth/services.ts';
 import { buildTestApp } from '../../helpers/app.ts';
+import { testCleanup } from '../../helpers/cleanup.ts';
 import { setUpFactor } from '../../helpers/mfa/authenticator.ts';
 import { codeIn, linkIn, testMailbox } from '../../helpers/network/mailbox.ts';
 import { Random, runSeed } from '../../helpers/random.ts';
@@ -123,8 +124,10 @@ t.test('sign-in by magic link', async (t) => {
     const email = await mailbox.next('rosa@example.org', SIGN_IN);
     const at = async (ms: number) => {
       const now = () => Date.now() + ms;
-      const later = await openAuth(services.mongo, { ...services.config, onError: () => undefined, now });
-      t.teardown(() => later.close());
+      const { mode, auth: config } = services.config;
+      const onError = () => undefined;
+      const cleanup = testCleanup(t);
+      const later = await createAuthServices({ mongo: services.mongo, mode, config, onError, now, cleanup });
       return later.magicLinkSignIn;
     };
     const origin = { ip: '198.18.9.9', userAgent: null, request: 'r' };
@@ -195,7 +198,7 @@ t.test('sign-in by magic link', async (t) => {
     const before = links();
     await aMinuteLater();
     t.equal((await mine.request('otto@example.org')).statusCode, 202);
-    await services.auth.outbox.settled();
+    await services.auth.email.outbox.settled();
     t.equal(links(), before);
   });
 
@@ -245,7 +248,7 @@ t.test('sign-in by magic link', async (t) => {
   await t.test('e-mails are limited to one a minute for each network and ten an hour in all', async (t) => {
     await verifiedUser('bob');
     const isToBob = ({ to, subject = '' }: Email) => to?.[0]?.address === 'bob@example.org' && SIGN_IN.test(subject);
-    const count = () => services.auth.outbox.settled().then(() => mailbox.emails.filter(isToBob).length);
+    const count = () => services.auth.email.outbox.settled().then(() => mailbox.emails.filter(isToBob).length);
     const before = await count();
     const one = browserOf(app);
     for (let round = 0; round < 3; round++) t.equal((await one.request('bob@example.org')).statusCode, 202);

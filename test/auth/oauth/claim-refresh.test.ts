@@ -30,7 +30,7 @@ async function fixtureOf(t: Test, more: object = {}) {
   const renew = async () => {
     const { refreshToken } = session;
     session = (await ask(app, 'POST /auth/refresh', { refreshToken })).json();
-    await services.byProviders.claimRenewals.settled();
+    await services.oauth.claimRenewals.settled();
     return me();
   };
   const me = async () => {

@@ -26,7 +26,7 @@ t.test('a sign-in ends at a process that no event has told of the provider or of
   const { issuer, clientId, clientSecret } = await startLyingProvider(t);
   const acme = { name: 'acme', kind: 'oidc', issuer, clientId, clientSecret, register: true };
   // From here on the other process learns of no change of a provider, and looks for none.
-  Object.assign(other.services.providers.reloader, { applyLogRows: () => {} });
+  Object.assign(other.services.oauth.providers.reloader, { applyLogRows: () => {} });
   Object.assign(other.services.events, { upToDate: () => true });
 
   /** Starts at one process, and ends at the other. */
@@ -45,9 +45,9 @@ t.test('a sign-in ends at a process that no event has told of the provider or of
   };
 
   await fixture.provide(acme);
-  t.equal(other.services.providers.get('acme'), undefined);
+  t.equal(other.services.oauth.providers.get('acme'), undefined);
   t.equal(await signIn(), 200, 'with a provider that it does not know');
   await fixture.provide({ ...acme, scopes: ['openid', 'email'] });
-  t.not(other.services.providers.get('acme')?.version, fixture.services.providers.get('acme')?.version);
+  t.not(other.services.oauth.providers.get('acme')?.version, fixture.services.oauth.providers.get('acme')?.version);
   t.equal(await signIn(), 200, 'with a version that it does not know');
 });

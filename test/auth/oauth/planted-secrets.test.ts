@@ -33,7 +33,9 @@ for (const mode of ['development', 'production']) {
       MILLRACE_EGRESS_ALLOW: '127.0.0.0/8,::1',
       PORT: '0',
     });
-    const services = await createServices(config, databaseUrl, (error) => log.error({ err: error }, 'background'));
+    const services = await createServices(config, databaseUrl, {
+      onError: (err) => log.error({ err }, 'background'),
+    });
     const app = await buildApp(services, log);
     t.teardown(async () => {
       await app.close();

@@ -18,11 +18,11 @@ t.test('ten versions of a provider with sign-ins leave no object, listener, time
     const changing = { roles: [`version-${version}`], register: true };
     await fixture.provide({ name: 'acme', kind: 'oidc', issuer, clientId, clientSecret, ...changing });
     await until(
-      () => fixture.services.providers.get('acme')?.roles[0] === `version-${version}`,
+      () => fixture.services.oauth.providers.get('acme')?.roles[0] === `version-${version}`,
       'the version is active',
     );
     t.equal((await fixture.enter('acme')).statusCode, 200, `version ${version}`);
-    const provider = fixture.services.providers.get('acme');
+    const provider = fixture.services.oauth.providers.get('acme');
     if (provider !== undefined) old.push(new WeakRef(provider));
   };
   const held = () => process.getActiveResourcesInfo().sort().join();

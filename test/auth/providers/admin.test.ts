@@ -6,6 +6,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import t from 'tap';
 import { buildTestApp } from '../../helpers/app.ts';
+import { stopEventLog } from '../../helpers/events/stop-event-log.ts';
 import { testMongo } from '../../helpers/mongo.ts';
 import { ownTimeOf } from '../../helpers/own-time.ts';
 import { owner, speakingAs } from '../../helpers/principals.ts';
@@ -57,8 +58,11 @@ t.test('providers are data of administrators', async (t) => {
     t.equal(created.statusCode, 201, created.body);
     t.equal(created.headers.location, '/admin/providers/acme');
     t.strictSame(created.json(), SHOWN);
-    t.match(services.providers.get('acme'), { clientSecret: SECRET, scopes: ['openid', 'email', 'profile'] });
-    const ms = await elsewhere(({ providers }) => providers.get('acme') !== undefined, 'the other process has it');
+    t.match(services.oauth.providers.get('acme'), { clientSecret: SECRET, scopes: ['openid', 'email', 'profile'] });
+    const ms = await elsewhere(
+      ({ oauth: { providers } }) => providers.get('acme') !== undefined,
+      'the other process has it',
+    );
     t.comment(`active elsewhere after ${ms.toFixed()} ms`);
     t.ok(ms < 1_000, `${ms.toFixed()} ms`);
     t.strictSame((await send('GET', '/admin/providers')).json(), [SHOWN]);
@@ -75,9 +79,12 @@ t.test('providers are data of administrators', async (t) => {
       const changed = await send('PUT', '/admin/providers/acme', { ...SHOWN, enabled: false }, { 'if-match': etag });
       t.equal(changed.statusCode, 200, changed.body);
       t.not(changed.headers.etag, etag);
-      t.match(services.providers.get('acme'), { enabled: false, clientSecret: SECRET });
-      t.strictSame(services.providers.enabled(), []);
-      const ms = await elsewhere(({ providers }) => providers.get('acme')?.enabled === false, 'it is disabled there');
+      t.match(services.oauth.providers.get('acme'), { enabled: false, clientSecret: SECRET });
+      t.strictSame(services.oauth.providers.enabled(), []);
+      const ms = await elsewhere(
+        ({ oauth: { providers } }) => providers.get('acme')?.enabled === false,
+        'it is disabled there',
+      );
       t.ok(ms < 1_000, `${ms.toFixed()} ms`);
       const late = await send('PUT', '/admin/providers/acme', SHOWN, { 'if-match': etag });
       t.match(late.json(), { status: 412, code: 'precondition-failed' });
@@ -94,31 +101,31 @@ t.test('providers are data of administrators', async (t) => {
         errors: [{ pointer: '/clientSecret', detail: /sent again/ }],
       });
       const { name: _, clientSecret: __, ...rest } = ACME;
-      const before = services.providers.get('acme')?.version;
+      const before = services.oauth.providers.get('acme')?.version;
       t.equal((await send('PUT', '/admin/providers/acme', { ...rest, clientSecret: 'other' })).statusCode, 200);
-      t.match(services.providers.get('acme'), { clientSecret: 'other', enabled: true });
-      t.not(services.providers.get('acme')?.version, before, 'a change of the secret alone is a version');
+      t.match(services.oauth.providers.get('acme'), { clientSecret: 'other', enabled: true });
+      t.not(services.oauth.providers.get('acme')?.version, before, 'a change of the secret alone is a version');
     },
   );
 
   await t.test('a provider that another program writes is active, and an invalid one is not', async (t) => {
     const stored = services.mongo.data.collection<{ _id: string }>('_providers');
-    const version = services.providers.get('acme')?.version;
+    const version = services.oauth.providers.get('acme')?.version;
     await stored.updateOne({ _id: 'acme' }, { $set: { clientId: 'c9' } });
-    await until(() => services.providers.get('acme')?.clientId === 'c9', 'the change is active');
-    t.not(services.providers.get('acme')?.version, version);
+    await until(() => services.oauth.providers.get('acme')?.clientId === 'c9', 'the change is active');
+    t.not(services.oauth.providers.get('acme')?.version, version);
     await stored.updateOne({ _id: 'acme' }, { $set: { issuer: 'nonsense' } });
-    await until(() => services.providers.get('acme') === undefined, 'it is out of force');
+    await until(() => services.oauth.providers.get('acme') === undefined, 'it is out of force');
     t.equal((await send('PUT', '/admin/providers/acme', ACME)).statusCode, 200);
-    t.equal(services.providers.get('acme')?.clientSecret, SECRET);
+    t.equal(services.oauth.providers.get('acme')?.clientSecret, SECRET);
   });
 
   await t.test('a removed provider is gone everywhere within a second', async (t) => {
-    await elsewhere(({ providers }) => providers.get('acme')?.clientSecret === SECRET, 'it is there');
+    await elsewhere(({ oauth: { providers } }) => providers.get('acme')?.clientSecret === SECRET, 'it is there');
     t.equal((await send('DELETE', '/admin/providers/acme', undefined, { 'if-match': '"x"' })).statusCode, 412);
     t.equal((await send('DELETE', '/admin/providers/acme')).statusCode, 204);
-    t.equal(services.providers.get('acme'), undefined);
-    const ms = await elsewhere(({ providers }) => providers.get('acme') === undefined, 'it is gone there');
+    t.equal(services.oauth.providers.get('acme'), undefined);
+    const ms = await elsewhere(({ oauth: { providers } }) => providers.get('acme') === undefined, 'it is gone there');
     t.ok(ms < 1_000, `${ms.toFixed()} ms`);
     t.equal((await send('DELETE', '/admin/providers/acme')).statusCode, 404);
     t.equal(await services.mongo.log.collection('provider_secrets').countDocuments(), 0);
@@ -151,18 +158,19 @@ t.test('providers are data of administrators', async (t) => {
     const next = { MILLRACE_MASTER_KEY: `${randomBytes(32).toString('base64')},${production.MILLRACE_MASTER_KEY}` };
     const later = await buildTestApp(t, { ...production, ...next }, testDatabase);
     t.not(await kept(), before);
-    t.equal(later.services.providers.get('acme')?.clientSecret, SECRET);
+    t.equal(later.services.oauth.providers.get('acme')?.clientSecret, SECRET);
   });
 });
 
 t.test('a change of a provider without an event is noticed within a second, too', async (t) => {
   const { parts: services, other, elsewhere } = await twoProcesses(t);
   // As if nothing recorded events: neither process learns of anything.
-  await Promise.all([services.events.close(), other.services.events.close()]);
-  await services.providers.create(ACME, { by: null, request: null });
-  await services.redirects.replace(['https://app.example.org/in'], () => {}, { by: null, request: null });
+  await Promise.all([services, other.services].map(stopEventLog));
+  await services.oauth.providers.create(ACME, { by: null, request: null });
+  await services.oauth.redirects.replace(['https://app.example.org/in'], () => {}, { by: null, request: null });
   const ms = await elsewhere(
-    ({ providers, redirects }) => providers.get('acme') !== undefined && redirects.allows('https://app.example.org/in'),
+    ({ oauth: { providers, redirects } }) =>
+      providers.get('acme') !== undefined && redirects.allows('https://app.example.org/in'),
     'both are there',
   );
   t.ok(ms < 1_000, `${ms.toFixed()} ms`);
@@ -172,11 +180,11 @@ t.test('ten versions of a provider leave nothing of the old ones behind', async 
   const { parts: services, other, elsewhere, send } = await twoProcesses(t);
   await send('POST', '/admin/providers', ACME);
   await send('POST', '/admin/providers', { ...ACME, name: 'still' });
-  await elsewhere(({ providers }) => providers.get('still') !== undefined, 'both are there');
-  const still = services.providers.get('still');
+  await elsewhere(({ oauth: { providers } }) => providers.get('still') !== undefined, 'both are there');
+  const still = services.oauth.providers.get('still');
   const old: WeakRef<object>[] = [];
   const remember = () => {
-    for (const { providers } of [services, other.services]) {
+    for (const { providers } of [services.oauth, other.services.oauth]) {
       const one = providers.get('acme');
       if (one !== undefined) old.push(new WeakRef(one));
     }
@@ -186,9 +194,12 @@ t.test('ten versions of a provider leave nothing of the old ones behind', async 
   for (let number = 1; number <= 10; number += 1) {
     remember();
     await send('PUT', '/admin/providers/acme', { ...ACME, clientId: `v${number}` });
-    await elsewhere(({ providers }) => providers.get('acme')?.clientId === `v${number}`, `version ${number}`);
+    await elsewhere(
+      ({ oauth: { providers } }) => providers.get('acme')?.clientId === `v${number}`,
+      `version ${number}`,
+    );
   }
-  t.equal(services.providers.get('still'), still, 'the provider that did not change is the same object');
+  t.equal(services.oauth.providers.get('still'), still, 'the provider that did not change is the same object');
   t.equal(old.length, 20);
   await until(() => {
     gc();
@@ -204,13 +215,13 @@ t.test('redirect URLs are the setting and what administrators add, active everyw
   const added = 'https://app.example.org/added';
   const first = await send('GET', '/admin/settings');
   t.strictSame(first.json(), { redirectUrls: [], configuredRedirectUrls: [fixed] });
-  t.ok(services.redirects.allows(fixed));
+  t.ok(services.oauth.redirects.allows(fixed));
   const etag = String(first.headers.etag);
   const saved = await send('PATCH', '/admin/settings', { redirectUrls: [added] }, { 'if-match': etag });
   t.equal(saved.statusCode, 200, saved.body);
   t.strictSame(saved.json(), { redirectUrls: [added], configuredRedirectUrls: [fixed] });
-  t.ok(services.redirects.allows(added));
-  const ms = await elsewhere(({ redirects }) => redirects.allows(added), 'it is allowed there');
+  t.ok(services.oauth.redirects.allows(added));
+  const ms = await elsewhere(({ oauth: { redirects } }) => redirects.allows(added), 'it is allowed there');
   t.ok(ms < 1_000, `${ms.toFixed()} ms`);
   t.equal((await send('PATCH', '/admin/settings', { redirectUrls: [] }, { 'if-match': etag })).statusCode, 412);
   t.match((await send('PATCH', '/admin/settings', { redirectUrls: [added, 'http://app.example.org/'] })).json(), {
@@ -225,5 +236,8 @@ t.test('redirect URLs are the setting and what administrators add, active everyw
     'a rejected or an empty patch changes nothing',
   );
   t.equal((await send('PATCH', '/admin/settings', { redirectUrls: [] })).statusCode, 200);
-  await elsewhere(({ redirects }) => !redirects.allows(added) && redirects.allows(fixed), 'it is taken back there');
+  await elsewhere(
+    ({ oauth: { redirects } }) => !redirects.allows(added) && redirects.allows(fixed),
+    'it is taken back there',
+  );
 });

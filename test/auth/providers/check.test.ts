@@ -128,7 +128,7 @@ t.test('the check reports clocks that differ, URLs that Apple rejects, and given
     issuer: liar.issuer,
     endpoints: { authorization: `${liar.origin}/a`, token: `${liar.origin}/t`, jwks: `${liar.origin}/jwks` },
   });
-  const apple = await services.providers.latest('apple');
+  const apple = await services.oauth.providers.latest('apple');
   const at = (base: string, driftMs: number) => checkProvider(apple, { egress, base, now: () => Date.now() + driftMs });
   const fine = await at(PUBLIC, 0);
   t.strictSame(failed(fine), [], JSON.stringify(fine.checks));

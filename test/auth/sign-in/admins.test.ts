@@ -153,7 +153,7 @@ t.test('an administrator in settings whose e-mail address belongs to a user', as
   await signInAdmin(app, services);
   const errors: unknown[] = [];
   const config = loadConfig({ MILLRACE_DB: testDatabase.database, PORT: '0', ...settings });
-  const second = await createServices(config, testDatabase.url, (error) => errors.push(error));
+  const second = await createServices(config, testDatabase.url, { onError: (error) => errors.push(error) });
   t.teardown(() => second.close());
   t.match(errors, [{ message: says }], 'with another administrator it is notified');
 });

@@ -150,7 +150,7 @@ t.test('e-mails of sign-in', async (t) => {
       const response = await ask(app, 'POST /auth/reset', { email });
       t.equal(`${response.statusCode} ${response.body}`, '202 ');
     }
-    await services.auth.outbox.settled();
+    await services.auth.email.outbox.settled();
     t.equal(resets(), before, 'no address, and another letter within the minute');
   });
 });

@@ -55,7 +55,7 @@ t.test('Secrets of plugins stay secret.', async (t) => {
   await keep(boss('PATCH /admin/plugins/a', { enabled: true }));
   await keep(boss('POST /admin/plugins/a/versions/1/activate'));
   await keep(boss('PUT /admin/plugins/a', { manifest: { name: 'a', functions: [{ name: 'x' }] }, files: {} }));
-  await services.functions.plugins.plugins.quarantine('a/total', 'A reason');
+  await services.functions.plugins.quarantine('a/total', 'A reason');
   await keep(boss('POST /admin/plugins/a/functions/total/unquarantine'));
 
   const audited = async () => (await boss('GET /admin/audit?limit=1000')).json();

@@ -26,12 +26,12 @@ t.test('A change is active in another process within a second.', async (t) => {
   await two.boss('POST /admin/plugins/a/versions/1/activate');
   await until(() => one.services.functions.active.find('a/total')?.plugin.version === '1', 'an earlier version');
 
-  await one.services.functions.plugins.plugins.quarantine('a/total', 'The function used too much memory');
+  await one.services.functions.plugins.quarantine('a/total', 'The function used too much memory');
   await heard(() => there()?.isQuarantined === true, 'a quarantine');
   const state = async () => (await two.boss('GET /admin/plugins/a')).json().functions[0];
   t.match(await state(), { state: 'quarantined', error: 'The function used too much memory' });
-  await one.services.functions.plugins.plugins.quarantine('a/total', 'Again');
-  await one.services.functions.plugins.plugins.quarantine('none/total', 'Gone');
+  await one.services.functions.plugins.quarantine('a/total', 'Again');
+  await one.services.functions.plugins.quarantine('none/total', 'Gone');
   await two.boss('PUT /admin/plugins/a', onePlugin('a', { secrets: ['KEY'] }));
   t.match(await state(), { state: 'quarantined', error: 'The function used too much memory' }, 'also of a new version');
   const activity = one.services.mongo.data.collection('_activity');

@@ -1,8 +1,8 @@
 /** Watchers receive runs of this process immediately and others from the database, each once. */
 import t from 'tap';
 import { connectMongo } from '../../../src/database/mongo.ts';
-import { openRuns } from '../../../src/functions/runs/open-runs.ts';
 import { toRun } from '../../../src/functions/runs/run-row.ts';
+import { createRunServices } from '../../../src/functions/runs/services.ts';
 import { runRow } from '../../helpers/functions/run-rows.ts';
 import { testMongo } from '../../helpers/mongo.ts';
 import { until } from '../../helpers/until.ts';
@@ -14,7 +14,9 @@ t.teardown(() => mongo.close());
 const line = { at: new Date(), level: 'info', text: 'hello' } as const;
 
 t.test('Each run and each line is reported once, from any process.', async (t) => {
-  const { live, store, close } = openRuns({ mongo, records: () => false, onError: (error) => t.fail(String(error)) });
+  const cleanup = new AsyncDisposableStack();
+  const onError = (error: unknown) => void t.fail(String(error));
+  const { live, store } = createRunServices({ mongo, records: () => false, onError, cleanup });
   const reported: string[] = [];
   const watcher = {
     onRun: ({ id, state }: { id: string; state: string }) => void reported.push(`${id} ${state}`),
@@ -65,5 +67,5 @@ t.test('Each run and each line is reported once, from any process.', async (t) =
   await store.insert([runRow(4)]);
   live.run(toRun(runRow(5)));
   t.equal(reported.length, 5, 'nothing is reported any more');
-  await close();
+  await cleanup.disposeAsync();
 });

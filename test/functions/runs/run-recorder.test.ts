@@ -1,7 +1,6 @@
 /** Which runs are stored and counted, without delaying the caller, and with bounded memory while the database is unavailable. */
 import t from 'tap';
 import { connectMongo } from '../../../src/database/mongo.ts';
-import { openRuns } from '../../../src/functions/runs/open-runs.ts';
 import { RunBatches } from '../../../src/functions/runs/run-batches.ts';
 import { RunStorageBudget } from '../../../src/functions/runs/run-budget.ts';
 import { RunCountStore } from '../../../src/functions/runs/run-count-store.ts';
@@ -9,8 +8,10 @@ import { RunCounts } from '../../../src/functions/runs/run-counts.ts';
 import { RunRecorder } from '../../../src/functions/runs/run-recorder.ts';
 import type { ExecutedCall, RunReport } from '../../../src/functions/runs/run-result.ts';
 import type { RunRow } from '../../../src/functions/runs/run-row.ts';
+import { createRunServices } from '../../../src/functions/runs/services.ts';
 import type { CallOutcome } from '../../../src/functions/sandbox/sandbox.ts';
 import { MillraceError } from '../../../src/lib/errors.ts';
+import { testCleanup } from '../../helpers/cleanup.ts';
 import { endpoint, pluginOf } from '../../helpers/functions/plugins.ts';
 import { runRow } from '../../helpers/functions/run-rows.ts';
 import { testMongo } from '../../helpers/mongo.ts';
@@ -46,7 +47,7 @@ t.test('Failed, rejected and logging runs are stored, and one in a hundred of th
   let number = 0.5;
   const recorder = new RunRecorder({
     counts: { note: () => undefined },
-    live: openRuns({ mongo, records: () => false, onError: fail }).live,
+    live: createRunServices({ mongo, records: () => false, onError: fail, cleanup: testCleanup(t) }).live,
     batches: { add: (row) => kept.push(row) },
     budget: new RunStorageBudget(),
     onStored: () => undefined,
@@ -73,7 +74,7 @@ t.test('A caller cannot have more runs stored than its budget, whatever it sends
   let now = 0;
   const recorder = new RunRecorder({
     counts: { note: () => undefined },
-    live: openRuns({ mongo, records: () => false, onError: fail }).live,
+    live: createRunServices({ mongo, records: () => false, onError: fail, cleanup: testCleanup(t) }).live,
     batches: { add: (row) => kept.push(row) },
     budget: new RunStorageBudget(() => now),
     onStored: () => undefined,
@@ -102,7 +103,8 @@ t.test('A caller cannot have more runs stored than its budget, whatever it sends
 });
 
 t.test('Stored runs can be found, and values that are too long are stored as their size.', async (t) => {
-  const { recorder, store, close } = openRuns({ mongo, records: () => false, onError: fail });
+  const cleanup = new AsyncDisposableStack();
+  const { recorder, store } = createRunServices({ mongo, records: () => false, onError: fail, cleanup });
   const long = JSON.stringify('é'.repeat(200_000));
   recorder.recordEnd(subject('run_long', long), report(ISSUE));
   await until(async () => (await store.find('run_long')) !== null, 'the run is stored');
@@ -110,7 +112,7 @@ t.test('Stored runs can be found, and values that are too long are stored as the
   const stored = await store.find('run_long');
   t.ok((stored?.expireAt?.getTime() ?? 0) - Date.now() > 29 * 24 * 3_600_000);
   recorder.recordEnd(subject('run_last'), report(ISSUE));
-  await close();
+  await cleanup.disposeAsync();
   t.match(await store.find('run_last'), { state: 'failed' }, 'a stop stores what waits');
 });
 

@@ -76,7 +76,7 @@ export async function endpointFixture(t: Test, settings: Record<string, string> 
       return toRun(runRow(9_000, { _id: 'run_again', state: 'pending' }));
     },
   };
-  const repeats = new FunctionReruns({ active: registry, endpoints, queue, replays: created.functions.queue.replays });
+  const repeats = new FunctionReruns({ active: registry, endpoints, queue, replays: created.functions.replays });
   const reported = () => endpointOperations(registry.ofKind('http'));
   const functions = { ...created.functions, active: registry, endpoints, repeats, reported };
   const parts = { ...created, functions };

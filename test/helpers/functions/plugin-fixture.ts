@@ -52,13 +52,10 @@ export async function createPluginFixture(t: Test, options: PluginFixtureOptions
     PORT: '0',
     ...settings,
   });
-  const services = await createServices(
-    config,
-    testDatabase.url,
-    (err) => log.error({ err }, 'background'),
-    () => undefined,
-    (advice) => log.warn(advice),
-  );
+  const services = await createServices(config, testDatabase.url, {
+    onError: (err) => log.error({ err }, 'background'),
+    onAdvice: (advice) => log.warn(advice),
+  });
   const app = await buildApp(services, log);
   t.teardown(async () => {
     await app.close();

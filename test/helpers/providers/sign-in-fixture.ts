@@ -62,7 +62,7 @@ export async function signInFixture(
     url,
     provide: async (provider) => {
       const name = String(provider['name']);
-      const exists = services.providers.get(name) !== undefined;
+      const exists = services.oauth.providers.get(name) !== undefined;
       const response = await (exists
         ? ask(app, `PUT /admin/providers/${name}`, provider, boss)
         : ask(app, 'POST /admin/providers', provider, boss));

@@ -62,7 +62,9 @@ export async function webhookFixture(t: Test, options: FixtureOptions = {}): Pro
     PORT: '0',
   };
   const config = loadConfig({ ...own, ...settings });
-  const services = await createServices(config, testDatabase.url, (err) => log.error({ err }, 'background'));
+  const services = await createServices(config, testDatabase.url, {
+    onError: (err) => log.error({ err }, 'background'),
+  });
   const sender = new RecordingSender();
   const app = await buildApp(sends ? services : { ...services, webhooks: { ...services.webhooks, sender } }, log);
   t.teardown(async () => {

@@ -6,8 +6,8 @@
 
 import type { LogRow } from '../../../events/log/log-row.ts';
 import type { LogPosition } from '../../../events/log/position.ts';
-import type { EventServices } from '../../../events/open-events.ts';
 import type { Consumer } from '../../../events/read/consumer.ts';
+import type { EventServices } from '../../../events/services.ts';
 import { FairScheduler } from '../../../query/evaluate/fair-scheduler.ts';
 import type { ActivePlugins } from '../../plugins/plugin.ts';
 import { PLUGINS_COLLECTION } from '../../plugins/store/plugin-row.ts';

@@ -1,5 +1,4 @@
 /** Creates the services that write and send e-mails: the mailer, the templates, the queue, the notifications. */
-
 import type { User } from '../auth/identity/user.ts';
 import type { AuthConfig, ServerMode } from '../config/config.ts';
 import type { Mongo } from '../database/mongo.ts';
@@ -12,23 +11,6 @@ import { Outbox } from './outbox.ts';
 import { OutboxStore } from './outbox-store.ts';
 import { EmailTemplateStore } from './template-store.ts';
 import { type MailTransport, TestEmail } from './test-email.ts';
-
-export interface EmailsSettings {
-  readonly mode: ServerMode;
-  readonly auth: Pick<AuthConfig, 'mail' | 'base' | 'language'>;
-  /** Called with errors that no response can report. */
-  readonly onError: (error: unknown) => void;
-  /** Shows an e-mail in the terminal, in development. */
-  readonly onEmail?: (text: string) => void;
-}
-
-export interface EmailsDeps {
-  readonly mongo: Mongo;
-  readonly oneTimeTokens: { isFirst(what: string, ms: number): Promise<boolean> };
-  readonly findUser: (id: string) => Promise<User | null>;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-}
 
 /** The options of a durable reader of the event log (events/read/consumer.ts). */
 interface NoticesReader {
@@ -50,18 +32,34 @@ export interface EmailServices {
    * Starts the notifications of users, where e-mails can be sent.
    * @param consumer creates a durable reader of the event log
    */
-  startNotices(consumer: (options: NoticesReader) => LogConsumer): Pick<LogConsumer, 'stop'>;
+  startNotices(consumer: (options: NoticesReader) => LogConsumer): void;
 }
 
-export async function openEmails(settings: EmailsSettings, deps: EmailsDeps): Promise<EmailServices> {
-  const { auth, onError } = settings;
-  const { mongo, oneTimeTokens, findUser, now } = deps;
-  const [store, networks] = [new OutboxStore(mongo), new KnownNetworks(mongo)];
+export interface EmailServicesDeps {
+  readonly mongo: Mongo;
+  readonly mode: ServerMode;
+  readonly config: Pick<AuthConfig, 'mail' | 'base' | 'language'>;
+  readonly oneTimeTokens: { isFirst(what: string, ms: number): Promise<boolean> };
+  readonly findUser: (id: string) => Promise<User | null>;
+  /** Called with errors that no response can report. */
+  readonly onError: (error: unknown) => void;
+  /** Shows an e-mail in the terminal, in development. */
+  readonly onEmail?: ((text: string) => void) | undefined;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Receives what stops the notifications; the caller starts and closes the outbox. */
+  readonly cleanup: AsyncDisposableStack;
+}
+
+export async function createEmailServices(deps: EmailServicesDeps): Promise<EmailServices> {
+  const { mongo, mode, config, oneTimeTokens, findUser, onError, onEmail, now, cleanup } = deps;
+  const store = new OutboxStore(mongo);
+  const networks = new KnownNetworks(mongo);
   await Promise.all([store.start(), networks.start()]);
-  const mail = await openMail(settings);
-  const way = mailWay(settings);
+  const way = mailWay(mode, config);
+  const mail = await openMailer(way, config, onEmail);
   const emailTemplates = new EmailTemplates({ store: new EmailTemplateStore(mongo), onError, now });
-  const { base, language } = auth;
+  const { base, language } = config;
   const outbox = new Outbox({ store, mail, templates: emailTemplates, language, base, onError, now });
   // It composes queued e-mails, even if there are no new notifications.
   const notices = new SecurityNotifications({ outbox, networks, findUser, now });
@@ -70,32 +68,35 @@ export async function openEmails(settings: EmailsSettings, deps: EmailsDeps): Pr
     emailTemplates,
     testEmail: new TestEmail({ way, mail, oneTimeTokens }),
     startNotices: (consumer) => {
-      if (way === 'none') return { stop: async () => undefined };
+      if (way === 'none') return;
       const reader = consumer({
         name: 'notices',
         concerns: mayNeedNotification,
         handle: (rows) => notices.report(rows),
       });
+      cleanup.adopt(reader, (it) => it.stop());
       reader.start();
-      return reader;
     },
   };
 }
 
 /** Where e-mails of this instance go. */
-export function mailWay({ mode, auth }: Pick<EmailsSettings, 'mode' | 'auth'>): MailTransport {
-  if (auth.mail !== null) return 'smtp';
+export function mailWay(mode: ServerMode, { mail }: Pick<AuthConfig, 'mail'>): MailTransport {
+  if (mail !== null) return 'smtp';
   return mode === 'development' ? 'terminal' : 'none';
 }
 
-/** Opens the mailer. */
-async function openMail({ mode, auth, onEmail }: EmailsSettings): Promise<Mailer> {
-  if (auth.mail !== null) {
+async function openMailer(
+  way: MailTransport,
+  { mail }: Pick<AuthConfig, 'mail'>,
+  onEmail: (text: string) => void = () => undefined,
+): Promise<Mailer> {
+  if (mail !== null) {
     // Loaded on first use: loading takes a tenth of a second.
     const { smtpMail } = await import('./smtp-mailer.ts');
-    return smtpMail(auth.mail.url, auth.mail.from);
+    return smtpMail(mail.url, mail.from);
   }
-  if (mode === 'development') return createConsoleMailer(onEmail ?? (() => {}));
+  if (way === 'terminal') return createConsoleMailer(onEmail);
   return {
     send: async () => {
       throw new EmailNotSent('No mail server is set: MILLRACE_SMTP_URL', true);

@@ -1,6 +1,6 @@
 /**
- * Wires the store, retention, counts and live views of runs, and stops what it starts. The database is not used before the first
- * plugin exists.
+ * Creates the store, retention, counts and live views of runs. The database is not used before the first plugin
+ * exists.
  */
 import type { Mongo } from '../../database/mongo.ts';
 import { LiveRuns, type RunWatcher } from './live-runs.ts';
@@ -25,22 +25,24 @@ export interface RunServices {
   readonly dropped: () => number;
   /** Creates collections and indexes, and starts retention. Called when a plugin exists; repeated calls are free. */
   begin(): Promise<void>;
-  close(): Promise<void>;
 }
 
-export interface RunDeps {
+export interface RunServicesDeps {
   readonly mongo: Pick<Mongo, 'log'>;
   /** Whether this process is the recorder: it deletes old runs as well. */
   readonly records: () => boolean;
   /** Called with runs of this process as text; null without a terminal. */
   readonly report?: ((text: string) => void) | null;
   readonly onError: (error: unknown) => void;
+  /** Receives what stops the services. */
+  readonly cleanup: AsyncDisposableStack;
 }
 
-export function openRuns({ mongo, records, report = null, onError }: RunDeps): RunServices {
+export function createRunServices(deps: RunServicesDeps): RunServices {
+  const { mongo, records, report = null, onError, cleanup } = deps;
   const store = new RunStore(mongo);
   const countStore = new RunCountStore(mongo);
-  const counts = new RunCounts({ store: countStore, onError });
+  const counts = cleanup.adopt(new RunCounts({ store: countStore, onError }), (it) => it.stop());
   const batches = new RunBatches({
     insert: async (rows) => {
       await begin();
@@ -49,6 +51,7 @@ export function openRuns({ mongo, records, report = null, onError }: RunDeps): R
     },
     onError,
   });
+  cleanup.adopt(batches, (it) => it.stop());
   let begun: Promise<unknown> | null = null;
   const begin = async () => {
     retention.start();
@@ -61,6 +64,7 @@ export function openRuns({ mongo, records, report = null, onError }: RunDeps): R
   const follow = followRuns({ log: mongo.log, read: (ids) => store.findAll(ids), onError });
   const live = new LiveRuns(follow, report === null ? null : inWords(report));
   const retention = new RunRetention({ store: new RunSizeStore(mongo), allowed: records, onError });
+  cleanup.adopt(retention, (it) => it.stop());
   return {
     store,
     recorder: new RunRecorder({
@@ -74,11 +78,6 @@ export function openRuns({ mongo, records, report = null, onError }: RunDeps): R
     live,
     dropped: () => batches.dropped,
     begin,
-    close: async () => {
-      await retention.stop();
-      await batches.stop();
-      await counts.stop();
-    },
   };
 }
 

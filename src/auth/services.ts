@@ -1,27 +1,27 @@
-import { readFile } from 'node:fs/promises';
-import { type AuthConfig, ConfigError, type ServerMode } from '../config/config.ts';
+/** Creates the services of users, sessions, keys and sign-in with passwords, e-mails, second factors and passkeys. */
+import type { AuthConfig, ServerMode } from '../config/config.ts';
 import { AuditEvents } from '../database/audit-events.ts';
 import type { Mongo } from '../database/mongo.ts';
 import { loadSharedSecret } from '../database/shared-secret.ts';
 import { SigningSecret } from '../database/signing-secret.ts';
-import { UnusableDatabase } from '../database/startup-error.ts';
 import { SYSTEM_STAMP } from '../database/system-collection.ts';
-import { type EmailServices, mailWay, openEmails } from '../email/open-emails.ts';
-import { DecryptionError, Encryption, parseMasterKeys } from '../lib/encryption.ts';
-import { MillraceError } from '../lib/errors.ts';
+import { createEmailServices, type EmailServices, mailWay } from '../email/services.ts';
+import type { Encryption } from '../lib/encryption.ts';
 import type { SigningKeys } from '../lib/signing-keys.ts';
 import { Authenticator } from './authenticator.ts';
 import { MagicLinkSignIn } from './magic-link/magic-link.ts';
 import { MagicLinkStore } from './magic-link/magic-link-store.ts';
+import { MfaChallenge } from './mfa/challenge.ts';
+import { FactorSignIn } from './mfa/factor-sign-in.ts';
 import { FactorStore } from './mfa/factor-store.ts';
-import { openFactors, type SignInByFactors } from './open-factors.ts';
-import { type ByProviders, type ByProvidersDeps, openFlows } from './open-flows.ts';
+import { Factors } from './mfa/totp-factor.ts';
+import { PasskeySignIn } from './passkeys/passkey-sign-in.ts';
 import { PasskeyStore } from './passkeys/passkey-store.ts';
+import { Passkeys } from './passkeys/passkeys.ts';
 import { PasswordStore } from './passwords/password-store.ts';
 import { Passwords } from './passwords/passwords.ts';
 import { ProviderStore } from './providers/provider-store.ts';
 import { ProviderTokenVault } from './providers/provider-tokens.ts';
-import { RedirectStore } from './providers/redirect-store.ts';
 import { findRevocations, type RevocationLogRow } from './sessions/revocations.ts';
 import { SessionStore } from './sessions/session-store.ts';
 import { Sessions } from './sessions/sessions.ts';
@@ -30,8 +30,10 @@ import { EmailConfirmation } from './sign-in/email-confirmation.ts';
 import { FirstAdmin } from './sign-in/first-admin.ts';
 import { LoginThrottle } from './sign-in/login-throttle.ts';
 import { LoginThrottleStore } from './sign-in/login-throttle-store.ts';
+import type { MfaGate } from './sign-in/mfa-gate.ts';
 import { Reauthentication } from './sign-in/reauthentication.ts';
 import { SignIn } from './sign-in/sign-in.ts';
+import { createConfiguredAdmin, explainDecryptionError, loadEncryption } from './startup.ts';
 import { ACCESS_TOKEN_LIFETIME_MS, AccessTokens } from './tokens/access-tokens.ts';
 import { ApiKeyStore } from './tokens/api-key-store.ts';
 import { ApiKeys } from './tokens/api-keys.ts';
@@ -48,31 +50,37 @@ const CLEANUP_MS = 3_600_000;
 /** How long page cursors and signed URLs of files remain valid after their secret was replaced. */
 const [CURSOR_MS, ADDRESS_MS] = [24 * 3_600_000, 3_600_000];
 
-export interface AuthServices extends SignInByFactors, EmailServices {
+export interface AuthServices {
   readonly authenticator: Authenticator;
   readonly signIn: SignIn;
+  readonly mfaGate: MfaGate;
   readonly recovery: Recovery;
   readonly emailProof: EmailConfirmation;
   readonly magicLinkSignIn: MagicLinkSignIn;
+  readonly factors: Factors;
+  readonly factorSignIn: FactorSignIn;
+  readonly passkeys: Passkeys;
+  readonly passkeySignIn: PasskeySignIn;
   readonly reauthentication: Reauthentication;
+  readonly delays: LoginThrottle;
   readonly sessions: Sessions;
   readonly users: Users;
+  readonly identities: Identities;
   readonly passwords: Passwords;
   readonly firstAdmin: FirstAdmin;
   readonly keys: ApiKeys;
+  readonly oneTimeTokens: OneTimeTokens;
   readonly signingKeys: SigningKeySet;
   readonly activity: AuditEvents;
+  readonly email: EmailServices;
   readonly providerStore: ProviderStore;
-  readonly redirectStore: RedirectStore;
-  readonly identities: Identities;
+  readonly providerTokens: ProviderTokenVault;
   /** Encrypts secrets of other parts. */
   readonly encryption: Encryption;
   /** What of development mode remains valid in production once there is an administrator; null for nothing. */
   readonly leftBehind: string | null;
   /** Keys for signed texts other than tokens. */
   readonly signing: { readonly cursors: SigningKeys; readonly fileUrls: SigningKeys };
-  /** Creates the sign-in with providers. */
-  byProviders(deps: ByProvidersDeps): ByProviders;
   /**
    * Creates a new key for tokens and new secrets for all other signatures; every process receives them.
    * @returns the key's id
@@ -80,12 +88,12 @@ export interface AuthServices extends SignInByFactors, EmailServices {
   rotateKeys(dropOld: boolean): Promise<string>;
   /** @param rows of the event log; null when some were lost */
   applyLogRows(rows: readonly RevocationLogRow[] | null): void;
-  close(): Promise<void>;
 }
 
-export interface AuthSettings {
+export interface AuthServicesDeps {
+  readonly mongo: Mongo;
   readonly mode: ServerMode;
-  readonly auth: AuthConfig;
+  readonly config: AuthConfig;
   /** How many policies apply in this mode; missing where the number is not reported. */
   readonly countPolicies?: () => Promise<number>;
   readonly onError: (error: unknown) => void;
@@ -93,48 +101,53 @@ export interface AuthSettings {
   readonly onEmail?: (text: string) => void;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
+  /** Receives what stops the services. */
+  readonly cleanup: AsyncDisposableStack;
 }
 
 /** @throws ConfigError when the administrator of the settings cannot be created */
-export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<AuthServices> {
-  const { mode, onError, countPolicies = async () => 0, now = Date.now } = settings;
-  const clock = { now };
-  const encryption = await openEncryption(settings.auth.masterKey);
-  const [users, sessionStore, keyStore] = [new UserStore(mongo), new SessionStore(mongo), new ApiKeyStore(mongo)];
-  const [delays, oneTimeTokenStore, linkStore] = [
-    new LoginThrottleStore(mongo),
-    new OneTimeTokenStore(mongo),
-    new MagicLinkStore(mongo),
-  ];
+export async function createAuthServices(deps: AuthServicesDeps): Promise<AuthServices> {
+  const { mongo, mode, config, onError, onEmail, countPolicies = async () => 0, now = Date.now, cleanup } = deps;
+  const { issuer, base, registration } = config;
+  const encryption = await loadEncryption(config.masterKey);
+  const userStore = new UserStore(mongo);
+  const sessionStore = new SessionStore(mongo);
+  const keyStore = new ApiKeyStore(mongo);
+  const delayStore = new LoginThrottleStore(mongo);
+  const oneTimeTokenStore = new OneTimeTokenStore(mongo);
+  const linkStore = new MagicLinkStore(mongo);
   const activity = new AuditEvents(mongo, now);
-  const { issuer } = settings.auth;
-  const terms = { issuer, audience: `millrace:${mongo.data.databaseName}`, lifetimeMs: ACCESS_TOKEN_LIFETIME_MS };
-  const signingKeys = new SigningKeySet({ store: new SigningKeyStore(mongo, encryption), tokenOptions: terms, now });
+  const signingKeys = new SigningKeySet({
+    store: new SigningKeyStore(mongo, encryption),
+    tokenOptions: { issuer, audience: `millrace:${mongo.data.databaseName}`, lifetimeMs: ACCESS_TOKEN_LIFETIME_MS },
+    now,
+  });
   const cursors = new SigningSecret({ mongo, name: 'cursors', lifetimeMs: CURSOR_MS, encryption, now });
   const fileUrls = new SigningSecret({ mongo, name: 'file-addresses', lifetimeMs: ADDRESS_MS, encryption, now });
   const streams = new SigningSecret({ mongo, name: 'streams', lifetimeMs: STREAM_LIFETIME_MS, encryption, now });
   const secrets = [cursors, fileUrls, streams];
   const passwords = new Passwords(new PasswordStore(mongo), () => new Date(now()));
-  const [providerStore, redirectStore] = [new ProviderStore(mongo, encryption), new RedirectStore(mongo)];
-  const tokens = new ProviderTokenVault(mongo, encryption);
-  const [factorStore, passkeyStore] = [new FactorStore(mongo, encryption), new PasskeyStore(mongo)];
-  const ownStores = [users, sessionStore, keyStore, activity, providerStore];
-  const signInStores = [delays, oneTimeTokenStore, linkStore, tokens, factorStore, passkeyStore];
+  const providerStore = new ProviderStore(mongo, encryption);
+  const providerTokens = new ProviderTokenVault(mongo, encryption);
+  const factorStore = new FactorStore(mongo, encryption);
+  const passkeyStore = new PasskeyStore(mongo);
+  const ownStores = [userStore, sessionStore, keyStore, activity, providerStore];
+  const signInStores = [delayStore, oneTimeTokenStore, linkStore, providerTokens, factorStore, passkeyStore];
   const stores = [...ownStores, ...signInStores, signingKeys, ...secrets, passwords];
   await Promise.all(stores.map((store) => store.start())).catch(explainDecryptionError);
 
   const oneTimeTokens = new OneTimeTokens(oneTimeTokenStore, now);
   const changed = (id: string) => authenticator.revoke({ ids: new Set([id]), everything: false });
-  const keys = new ApiKeys({ store: keyStore, onEnded: (id) => changed(`key:${id}`), onError, ...clock });
+  const keys = new ApiKeys({ store: keyStore, onEnded: (id) => changed(`key:${id}`), onError, now });
   const authenticator = new Authenticator({
     tokens: new AccessTokens(signingKeys),
     sessions: sessionStore,
-    users,
+    users: userStore,
     keys,
     oneTimeTokens,
     passes: new StreamReconnectTokens(streams, now),
-    adminMfa: settings.auth.adminMfa,
-    ...clock,
+    adminMfa: config.adminMfa,
+    now,
   });
   const sessions = new Sessions({
     store: sessionStore,
@@ -142,86 +155,100 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     activity,
     key: await loadSharedSecret(mongo, 'refresh-tokens', encryption),
     onEnded: (id) => changed(`session:${id}`),
-    ...clock,
+    now,
   });
-  const accounts = new Users({
-    store: users,
+  const users = new Users({
+    store: userStore,
     passwords,
     sessions,
-    tokens,
+    tokens: providerTokens,
     factors: [factorStore, passkeyStore],
     pending: oneTimeTokens,
     onChanged: (id) => changed(`user:${id}`),
-    ...clock,
+    now,
   });
-  const { base, registration } = settings.auth;
-  const signInDelays = new LoginThrottle(delays, (user, network) => sessions.openedFrom(user, network));
-  const emails = await openEmails(settings, { mongo, oneTimeTokens, findUser: (id) => users.find(id), ...clock });
-  const { outbox } = emails;
-  const recovery = new Recovery({ users: accounts, passwords, oneTimeTokens, activity, outbox, base });
-  const common = { users: accounts, passwords, sessions, delays: signInDelays, oneTimeTokens, activity, base };
-  const byFactors = openFactors({ ...common, factorStore, passkeyStore, ...clock }, (mfaGate) => {
-    return new SignIn({ ...common, mfaGate, recovery, registration });
+  const identities = new Identities({ store: userStore, passwords, activity, tokens: providerTokens, sessions, now });
+  const delays = new LoginThrottle(delayStore, (user, network) => sessions.openedFrom(user, network));
+  const email = await createEmailServices({
+    mongo,
+    mode,
+    config,
+    oneTimeTokens,
+    findUser: (id) => userStore.find(id),
+    onError,
+    onEmail,
+    now,
+    cleanup,
   });
-  const { signIn, mfaGate, factors, factorSignIn, passkeys, passkeySignIn } = byFactors;
+  const { outbox } = email;
+
+  const factors = new Factors({ store: factorStore, users, sessions, delays, activity, base, now });
+  const passkeys = new Passkeys({ store: passkeyStore, users, sessions, oneTimeTokens, delays, activity, base, now });
+  const mfaGate = new MfaChallenge({ factors, passwords, oneTimeTokens });
+  const recovery = new Recovery({ users, passwords, oneTimeTokens, activity, outbox, base });
+  const signIn = new SignIn({ users, passwords, sessions, delays, mfaGate, activity, recovery, registration });
   const magicLinkSignIn = new MagicLinkSignIn({
-    ...common,
     store: linkStore,
+    users,
     outbox,
+    oneTimeTokens,
+    sessions,
+    delays,
     mfaGate,
     signIn,
+    activity,
     codeKey: await loadSharedSecret(mongo, 'letter-codes', encryption),
-    isOn: settings.auth.magicLink && mailWay(settings) !== 'none',
-    ...clock,
+    isOn: config.magicLink && mailWay(mode, config) !== 'none',
+    base,
+    now,
   });
-  const left = { countPolicies, countProviders: () => providerStore.count() };
   const firstAdmin = new FirstAdmin({
     mode,
-    users: accounts,
-    store: users,
+    users,
+    store: userStore,
     keys,
-    ...left,
+    countPolicies,
+    countProviders: () => providerStore.count(),
     signIn,
     oneTimeTokens,
     activity,
   });
-  const identities = new Identities({ store: users, passwords, activity, tokens, sessions, ...clock });
-  const flowParts = { mongo, identities, mfaGate, oneTimeTokens, delays: signInDelays, activity, tokens, ...clock };
-  let byProviders: ByProviders | undefined;
   const leftBehind = await firstAdmin.describeDevelopmentLeftovers();
-  await ensureAdmin(firstAdmin, settings);
+  await createConfiguredAdmin(firstAdmin, config.owner, onError);
 
+  cleanup.adopt(keys, (it) => it.stop());
   keys.start();
+  cleanup.adopt(outbox, (it) => it.close());
   outbox.start();
-  const orphanCleanup = () => Promise.all([sessions.endExpired(SYSTEM_STAMP), activity.deleteExpired()]).catch(onError);
-  const sweeping = setInterval(orphanCleanup, CLEANUP_MS).unref();
+  const deleteExpired = () => Promise.all([sessions.endExpired(SYSTEM_STAMP), activity.deleteExpired()]).catch(onError);
+  cleanup.adopt(setInterval(deleteExpired, CLEANUP_MS).unref(), clearInterval);
+
   return {
-    ...emails,
     authenticator,
     signIn,
+    mfaGate,
     recovery,
-    emailProof: new EmailConfirmation({ ...common, recovery, signIn }),
+    emailProof: new EmailConfirmation({ users, passwords, oneTimeTokens, signIn, recovery }),
     magicLinkSignIn,
     factors,
-    factorSignIn,
+    factorSignIn: new FactorSignIn({ factors, passkeys, users, passwords, oneTimeTokens, signIn }),
     passkeys,
-    passkeySignIn,
+    passkeySignIn: new PasskeySignIn({ passkeys, mfaGate, signIn }),
     reauthentication: new Reauthentication(sessions, now),
+    delays,
     sessions,
-    users: accounts,
+    users,
+    identities,
     passwords,
     firstAdmin,
     keys,
+    oneTimeTokens,
     signingKeys,
     activity,
+    email,
     providerStore,
-    redirectStore,
-    identities,
+    providerTokens,
     encryption,
-    byProviders: (deps) => {
-      byProviders = openFlows({ ...flowParts, users: accounts, sessions, signIn, registration, onError }, deps);
-      return byProviders;
-    },
     leftBehind,
     signing: { cursors, fileUrls },
     rotateKeys: async (dropOld) => {
@@ -246,55 +273,5 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
         for (const secret of secrets) secret.reload().catch(onError);
       }
     },
-    close: async () => {
-      clearInterval(sweeping);
-      await byProviders?.claimRenewals.settled();
-      await outbox.close();
-      await keys.stop();
-    },
   };
-}
-
-async function openEncryption(masterKey: string | null): Promise<Encryption> {
-  if (masterKey === null) return new Encryption([]);
-  const [, path] = /^file:(.*)$/.exec(masterKey) ?? [];
-  const text = path === undefined ? masterKey : await readSecret('MILLRACE_MASTER_KEY', path);
-  const keys = parseMasterKeys(text);
-  if (keys === null) throw new ConfigError([`MILLRACE_MASTER_KEY=file:${path}: a key must be 32 bytes as base64`]);
-  return new Encryption(keys);
-}
-
-function explainDecryptionError(error: unknown): never {
-  if (!(error instanceof DecryptionError)) throw error;
-  throw new UnusableDatabase(
-    `The secrets in the database cannot be read: ${error.message}. Set MILLRACE_MASTER_KEY to its previous value.`,
-  );
-}
-
-/** Reads a secret from a file, without the line break at its end. */
-async function readSecret(setting: string, path: string): Promise<string> {
-  const text = await readFile(path, 'utf8').catch((error: unknown) => {
-    throw new ConfigError([`${setting}: ${error instanceof Error ? error.message : String(error)}`]);
-  });
-  return text.replace(/\r?\n$/, '');
-}
-
-/** If a user has the e-mail address, a start without any administrator fails; if there is one, an error is logged. */
-async function ensureAdmin(firstAdmin: FirstAdmin, { auth, onError }: AuthSettings): Promise<void> {
-  const requested = auth.owner;
-  if (requested === null) return;
-  const password = await readSecret('MILLRACE_ADMIN_PASSWORD_FILE', requested.passwordFile);
-  try {
-    await firstAdmin.ensure(requested.email, password);
-  } catch (error) {
-    if (error instanceof MillraceError && error.code === 'email-taken') {
-      const taken = `MILLRACE_ADMIN_EMAIL=${requested.email}: this e-mail address belongs to a user who is not an administrator; no administrator was created`;
-      if (!(await firstAdmin.exists()))
-        throw new ConfigError([`${taken}; use another e-mail address, or create an administrator with millrace admin`]);
-      onError(new Error(taken));
-      return;
-    }
-    if (!(error instanceof MillraceError) || error.code !== 'weak-password') throw error;
-    throw new ConfigError([`MILLRACE_ADMIN_PASSWORD_FILE=${requested.passwordFile}: ${error.message}`]);
-  }
 }

@@ -1,22 +1,19 @@
-/**
- * Creates and connects the parts of webhooks: endpoints, sender, planner, replays and samples; stops them in reverse
- * order.
- */
+/** Creates and starts the services of webhooks: endpoints, sender, planner, replays and samples. */
 import type { Authenticator } from '../auth/authenticator.ts';
 import type { Users } from '../auth/users/users.ts';
+import { type Config, ConfigError } from '../config/config.ts';
 import type { AuditEvents } from '../database/audit-events.ts';
 import type { Mongo } from '../database/mongo.ts';
 import { type ChangeStamp, SYSTEM_STAMP } from '../database/system-collection.ts';
 import type { Transactions } from '../database/transactions.ts';
 import type { Egress } from '../egress/egress.ts';
-import type { EventServices } from '../events/open-events.ts';
-import { CleanupStack } from '../lib/closers.ts';
+import type { LogCallback } from '../events/log/log-callback.ts';
+import type { EventServices } from '../events/services.ts';
 import type { Encryption } from '../lib/encryption.ts';
 import type { Policies } from '../policies/policies.ts';
 import type { Creator } from './endpoint/endpoint.ts';
 import { EndpointStore } from './endpoint/endpoint-store.ts';
 import { Endpoints } from './endpoint/endpoints.ts';
-import type { MakeSender } from './open-sender.ts';
 import { DELIVERY_EVENT_PREFIX } from './planning/compiled-endpoint.ts';
 import { EventDeliveries } from './planning/deliveries-for-event.ts';
 import { DeliveryNotifier } from './planning/delivery-notifier.ts';
@@ -26,7 +23,8 @@ import { endpointsAtPosition } from './planning/endpoints-at-position.ts';
 import { EventSamples } from './planning/event-samples.ts';
 import { ReplayStore } from './planning/replay-store.ts';
 import { WebhookReplays } from './planning/webhook-replays.ts';
-import type { Delivery, Sender, SenderEvents } from './sending/sender.ts';
+import { DirectSender } from './sending/direct/direct-sender.ts';
+import type { Delivery, Sender, SenderEvents, StoredEndpointReader } from './sending/sender.ts';
 
 export interface WebhookServices {
   readonly endpoints: Endpoints;
@@ -35,64 +33,66 @@ export interface WebhookServices {
   readonly samples: EventSamples;
   /** Whether endpoints of a principal may have received user events. */
   readonly maySendUserEvents: (creator: Creator) => Promise<boolean>;
-  close(): Promise<void>;
 }
 
-export interface WebhookDeps {
+/** Creates the sender without starting it. */
+type CreateSender = (events: SenderEvents, stored: StoredEndpointReader) => Sender | Promise<Sender>;
+
+export interface WebhookServicesDeps {
   readonly mongo: Mongo;
   readonly transactions: Transactions;
-  readonly auth: {
-    readonly authenticator: Pick<Authenticator, 'principalFor' | 'onRevoked'>;
-    readonly users: Pick<Users, 'registerGrants'>;
-    readonly activity: AuditEvents;
-    readonly encryption: Encryption;
-  };
+  readonly authenticator: Pick<Authenticator, 'principalFor' | 'onRevoked'>;
+  readonly users: Pick<Users, 'registerGrants'>;
+  readonly activity: AuditEvents;
+  readonly encryption: Encryption;
   readonly policies: Policies;
   readonly events: EventServices;
-  readonly checkUrl: Egress['checkUrl'];
+  readonly egress: Pick<Egress, 'checkUrl'>;
   /** The public URL of this server; undefined if unknown. */
   readonly publicUrl: string | undefined;
-  readonly makeSender: MakeSender;
+  readonly createSender: CreateSender;
   readonly onError: (error: unknown) => void;
+  /** Receives what stops the services. */
+  readonly cleanup: AsyncDisposableStack;
 }
 
-/** Opens and starts webhooks. The event log must already be followed. */
-export async function openWebhooks(deps: WebhookDeps): Promise<WebhookServices> {
-  const closers = new CleanupStack();
-  try {
-    return await openOn(deps, closers);
-  } catch (error) {
-    await closers.close().catch(deps.onError);
-    throw error;
-  }
+export interface SenderDeps {
+  readonly mongo: Pick<Mongo, 'log'>;
+  readonly egress: Egress;
+  readonly onLog: LogCallback;
+  /** Version of the program. */
+  readonly version: string;
 }
 
-async function openOn(deps: WebhookDeps, closers: CleanupStack): Promise<WebhookServices> {
-  const { mongo, transactions, auth, policies, events, checkUrl, publicUrl, onError } = deps;
-  const { activity, authenticator } = auth;
-  const [store, replayStore] = [new EndpointStore(mongo, auth.encryption), new ReplayStore(mongo)];
+/** The event log must already be followed. */
+export async function createWebhookServices(deps: WebhookServicesDeps): Promise<WebhookServices> {
+  const { mongo, transactions, authenticator, activity, policies, events, egress, publicUrl, onError, cleanup } = deps;
+  const store = new EndpointStore(mongo, deps.encryption);
+  const replayStore = new ReplayStore(mongo);
   await Promise.all([store.start(), replayStore.start()]);
 
   const reported: SenderEvents = {
     onDisable: async (endpoint, reason) => void (await endpoints.disable(endpoint, reason)),
     onFailed: (deliveries) => recordDead(activity, deliveries),
   };
-  const sender = await deps.makeSender(reported, {
+  const sender = await deps.createSender(reported, {
     ids: () => endpoints.storedIds(),
     one: (id) => endpoints.stored(id),
   });
+  const checkUrl = (url: string) => egress.checkUrl(url);
   const endpoints = new Endpoints({ store, transactions, activity, sender, checkUrl, onError });
   const { reloader } = endpoints;
   const grants = { removeAll: (id: string, stamp: ChangeStamp) => endpoints.removeOf({ kind: 'user', id }, stamp) };
-  closers.add(auth.users.registerGrants(grants), (it) => it());
-  closers.add(sender, (it) => it.stop());
+  cleanup.defer(deps.users.registerGrants(grants));
+  cleanup.adopt(sender, (it) => it.stop());
   await sender.start();
-  closers.add(reloader, (it) => it.stop());
-  const unfollow = events.tail.attach({
-    rows: (rows) => reloader.applyLogRows(rows),
-    lost: () => reloader.applyLogRows(null),
-  });
-  closers.add(unfollow, (it) => it());
+  cleanup.adopt(reloader, (it) => it.stop());
+  cleanup.defer(
+    events.tail.attach({
+      rows: (rows) => reloader.applyLogRows(rows),
+      lost: () => reloader.applyLogRows(null),
+    }),
+  );
   // While the log is followed, no polling is needed: an idle instance sends the database no queries.
   await reloader.start(() => events.tail.healthy);
 
@@ -128,15 +128,15 @@ async function openOn(deps: WebhookDeps, closers: CleanupStack): Promise<Webhook
     plans: () => planner.plans,
     onError,
   });
-  closers.add(creators, (it) => it.stop());
+  cleanup.adopt(creators, (it) => it.stop());
   creators.start();
-  closers.add(replays, (it) => it.stop());
-  closers.add(planner, async (it) => {
+  cleanup.adopt(replays, (it) => it.stop());
+  cleanup.adopt(planner, async (it) => {
     ending.abort();
     await it.stop();
   });
   planner.start();
-  closers.add(waker, (it) => it.stop());
+  cleanup.adopt(waker, (it) => it.stop());
   await waker.start();
   const samples = new EventSamples({ events, rows });
   const maySendUserEvents = async (creator: Creator) => {
@@ -144,7 +144,26 @@ async function openOn(deps: WebhookDeps, closers: CleanupStack): Promise<Webhook
     // What a deleted principal received before is unknown.
     return principal === null || policies.find(principal, 'read', '_admin:accounts') !== null;
   };
-  return { endpoints, sender, replays, samples, maySendUserEvents, close: () => closers.close() };
+  return { endpoints, sender, replays, samples, maySendUserEvents };
+}
+
+/**
+ * Chooses the sender by the settings: Svix if configured, otherwise Millrace itself.
+ * @throws ConfigError if the egress policy blocks the URL of Svix
+ */
+export function senderFor({ svix }: Config['webhooks'], deps: SenderDeps): CreateSender {
+  const { mongo, egress, onLog, version } = deps;
+  if (svix === null) return (events) => new DirectSender({ mongo, egress, onLog, events, version });
+  const issue = egress.checkUrl(svix.url);
+  if (issue !== null) {
+    const hint = 'Add the network of your own server to MILLRACE_EGRESS_ALLOW.';
+    throw new ConfigError([`MILLRACE_SVIX_URL: the URL ${issue}. ${hint}`]);
+  }
+  const { url, token } = svix;
+  return async (events, stored) => {
+    const { SvixSender } = await import('./sending/svix/svix-sender.ts');
+    return new SvixSender({ mongo, egress, onLog, url, token, events, stored });
+  };
 }
 
 /** That a delivery of such an event failed is no event, or one failure would make the next one. */

@@ -1,11 +1,12 @@
 /**
- * Creates the event log of one process: log, tail, recorder, retention and feed, started in this order and stopped in
- * reverse.
+ * Creates and starts the event log of one process: log, tail, recorder, retention and feed. They are stopped in reverse
+ * order.
  */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Db, Document } from 'mongodb';
+import type { Config } from '../config/config.ts';
 import { AuditEvents } from '../database/audit-events.ts';
 import { binaryToBuffer } from '../database/bson/raw-bson.ts';
 import { decodeDocumentMap } from '../database/bson/stored-document.ts';
@@ -24,7 +25,7 @@ import { Consumer, type ConsumerOptions } from './read/consumer.ts';
 import { DocumentHistory } from './read/document-history.ts';
 import { Feed } from './read/feed.ts';
 import { Recorder } from './record/recorder.ts';
-import { Retention, type RetentionOptions } from './record/retention.ts';
+import { Retention } from './record/retention.ts';
 
 /** How long a start waits for the first row of a new log, in milliseconds. */
 const BEGIN_MS = 10_000;
@@ -59,20 +60,23 @@ export interface EventServices {
   state(scope: Scope<'read', '_admin'>): Promise<EventLogState>;
   /** A summary without collections and names, for metrics of the process. */
   inShort(): Promise<EventLogSummary>;
-  close(): Promise<void>;
 }
 
-export interface EventSettings extends Pick<RetentionOptions, 'maxAgeMs' | 'maxBytes'> {
-  readonly onLog?: LogCallback;
+export interface EventServicesDeps {
+  readonly mongo: { readonly data: Db; readonly log: Db };
+  readonly config: Config['events'];
+  readonly onLog: LogCallback;
+  /** Receives what stops the services. */
+  readonly cleanup: AsyncDisposableStack;
 }
 
-/** Opens and starts the event log. Throws UnusableLog if the log belongs to another database. */
-export async function openEvents(mongo: { data: Db; log: Db }, settings: EventSettings = {}): Promise<EventServices> {
-  const { onLog = () => {}, ...limits } = settings;
+/** Throws UnusableLog if the log belongs to another database. */
+export async function createEventServices(deps: EventServicesDeps): Promise<EventServices> {
+  const { mongo, config, onLog, cleanup } = deps;
   const owner = `${hostname()}/${randomUUID()}`;
   const log = new EventLog(mongo.log, mongo.data.databaseName);
   await log.open();
-  const tail = new LogTail({ log, onLog });
+  const tail = cleanup.adopt(new LogTail({ log, onLog }), (it) => it.stop());
   const readers = new FairSemaphore(READERS, READERS_OF_ONE);
   await tail.start();
   const lease = new Lease({ collection: mongo.log.collection('lease'), id: 'log', owner });
@@ -93,9 +97,14 @@ export async function openEvents(mongo: { data: Db; log: Db }, settings: EventSe
     },
     known: () => (tail.seen.number > 0 ? tail.seen : null),
   });
+  cleanup.adopt(recorder, (it) => it.stop());
   recorder.start();
   await begun(log, recorder);
-  const retention = new Retention({ log, allowed: () => lease.held(), onLog, ...limits });
+  const { maxAgeMs, maxBytes } = config;
+  const retention = cleanup.adopt(
+    new Retention({ log, allowed: () => lease.held(), onLog, maxAgeMs, maxBytes }),
+    (it) => it.stop(),
+  );
   retention.start();
   const state = () => readEventLogState({ data: mongo.data, log, tail, recorder });
   return {
@@ -117,11 +126,6 @@ export async function openEvents(mongo: { data: Db; log: Db }, settings: EventSe
     requireChanges: async (collection) => void (await requireChangeStreamSupport(mongo.data, collection, LOOK_MS)),
     state: () => state(),
     inShort: async () => summarizeEventLog(await state()),
-    close: async () => {
-      await retention.stop();
-      await recorder.stop();
-      await tail.stop();
-    },
   };
 }
 
