@@ -6,7 +6,7 @@ import type { RouteDeclaration } from './openapi/operation.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** True in a context whose routes accept and return JSON only (http/bodies/json-bodies.ts); elsewhere undefined. */
+    /** True in a context whose routes accept and return JSON only (http/body-parsers.ts); elsewhere undefined. */
     speaksJson?: true;
     /**
      * The path below which clients reach this server, such as `/backend`; empty for none (config/base-path.ts).

@@ -71,7 +71,7 @@ const DOORS: readonly { readonly vendor: RegExp; readonly doors: RegExp }[] = [
   { vendor: /^@xmldom\//, doors: /^src\/auth\/saml\/xml\.ts/ },
   { vendor: /^otpauth$/, doors: /^src\/auth\/mfa\/totp\.ts/ },
   { vendor: /^@simplewebauthn\//, doors: /^src\/auth\/passkeys\/webauthn\.ts/ },
-  { vendor: /^uqr$/, doors: /^src\/auth\/mfa\/qr-code\.ts/ },
+  { vendor: /^uqr$/, doors: /^src\/auth\/mfa\/totp-factor\.ts/ },
   { vendor: /^isolated-vm$/, doors: /^src\/functions\/sandbox\/runner\// },
   { vendor: /^svix$/, doors: /^src\/webhooks\/sending\/svix\/svix-api\.ts/ },
   { vendor: /^amaro$/, doors: /^src\/functions\/plugins\/compile\// },

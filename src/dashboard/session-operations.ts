@@ -1,7 +1,7 @@
 /** The session of the dashboard, as the contract describes it. */
 import Type from 'typebox';
-import { VERIFY_OTP_BODY } from '../auth/http/magic-link-openapi.ts';
-import { PASSKEY_LOGIN_BODY } from '../auth/http/passkey-openapi.ts';
+import { VERIFY_OTP_BODY } from '../auth/http/magic-link-routes.ts';
+import { PASSKEY_LOGIN_BODY } from '../auth/http/passkey-routes.ts';
 import { CODE_EXCHANGE_BODY, FACTOR_LOGIN_BODY, LOGIN_BODY, TOKEN_SCHEMA } from '../auth/http/request-schemas.ts';
 import {
   declareOperation,

@@ -1,5 +1,5 @@
 /**
- * The mailer interface. Implementations: smtp-mailer.ts, and console-mailer.ts for development; both pass
+ * The mailer interface. Implementations: smtp-mailer.ts, and `createConsoleMailer` for development; both pass
  * test/suites/mail.ts.
  */
 

@@ -2,10 +2,9 @@
 import type { User } from '../auth/identity/user.ts';
 import type { AuthConfig, ServerMode } from '../config/config.ts';
 import type { Mongo } from '../database/mongo.ts';
-import { createConsoleMailer } from './console-mailer.ts';
 import { EmailTemplates } from './email-templates.ts';
 import { KnownNetworks } from './known-networks.ts';
-import { EmailNotSent, type Mailer } from './mailer.ts';
+import { type Email, EmailNotSent, type Mailer } from './mailer.ts';
 import { mayNeedNotification, type SecurityLogRow, SecurityNotifications } from './notifications.ts';
 import { Outbox } from './outbox.ts';
 import { OutboxStore } from './outbox-store.ts';
@@ -103,4 +102,20 @@ async function openMailer(
     },
     close: () => {},
   };
+}
+
+/**
+ * Prints e-mails instead of sending them: in development the terminal is the mailbox. Never in production.
+ * @param print writes one message for the person at the terminal
+ */
+export function createConsoleMailer(print: (message: string) => void): Mailer {
+  return {
+    send: async ({ to, subject, text }: Email) => print(`E-mail to ${oneLine(to)}: ${oneLine(subject)}\n${text}`),
+    close: () => {},
+  };
+}
+
+/** In the form of a header value. */
+function oneLine(value: string): string {
+  return value.replace(/[\r\n]+/g, ' ');
 }

@@ -1,10 +1,9 @@
 /** Decides from the policies in memory whether a principal may do an action; the decisions are cached per principal. */
 import type { Document } from 'mongodb';
-import type { Principal } from '../auth/identity/principal.ts';
+import type { AdminPrincipal, AdminRole, Principal, ResourceAction } from '../auth/identity/principal.ts';
 import type { ServerMode } from '../config/config.ts';
 import { isCollectionName } from '../database/collection-names.ts';
 import { MillraceError } from '../lib/errors.ts';
-import { isAdminAllowed } from './admin-roles.ts';
 import {
   type ApplicablePolicies,
   earlierTime,
@@ -306,4 +305,19 @@ function isRepeated(last: PolicyDecision | undefined, action: PolicyAction, reso
 
 function aboutOf(set: PolicySet, resource: Resource | typeof UNNAMED): string {
   return resourceCacheKey(set, resource === '_admin:accounts' ? '_admin' : resource);
+}
+
+/** The resource of other users, keys and settings: not for the role that only builds. */
+const USERS: Resource = '_admin:accounts';
+
+const ADMIN_ROLE_RIGHTS: Readonly<Record<AdminRole, (action: ResourceAction, resource: string) => boolean>> = {
+  owner: () => true,
+  manager: () => true,
+  developer: (_action, resource) => resource !== USERS,
+  viewer: (action, resource) => action === 'read' && resource !== USERS,
+};
+
+/** What administrators may do by their roles: they need no policies. True if one of the roles allows this. */
+function isAdminAllowed({ roles }: AdminPrincipal, action: ResourceAction, resource: string): boolean {
+  return roles.some((role) => Object.hasOwn(ADMIN_ROLE_RIGHTS, role) && ADMIN_ROLE_RIGHTS[role](action, resource));
 }

@@ -8,13 +8,12 @@ import { parseQueryParameters, queryString, requestBaseUrl, requireMediaType } f
 import type { BrowserRedirect } from '../oauth/authorization-redirect.ts';
 import type { BrowserRequest, ProviderSignIn } from '../oauth/provider-sign-in.ts';
 import type { ProviderLogOut } from '../oauth/rp-logout.ts';
-import { autoSubmitPage } from './auto-submit-page.ts';
-import { errorPage } from './error-page.ts';
 import { PROVIDER_SIGN_IN_OPERATIONS } from './oauth-openapi.ts';
+import { escapeHtml, type HostedPage, renderHostedPage } from './page-template.ts';
 import { sessionOriginOf } from './request-context.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
-/** Responses of users in many groups reach hundreds of kilobytes. Other forms are small (http/bodies/form-bodies.ts). */
+/** Responses of users in many groups reach hundreds of kilobytes. Other forms are small (http/body-parsers.ts). */
 const MAX_SAML_BYTES = 1_048_576;
 
 export interface ProviderSignInRoutesOptions {
@@ -27,7 +26,7 @@ interface OfProvider {
   Params: { provider: string };
 }
 
-/** Register it where forms are parsed (http/bodies/form-bodies.ts). */
+/** Register it where forms are parsed (http/body-parsers.ts). */
 export async function providerSignInRoutes(app: FastifyInstance, options: ProviderSignInRoutesOptions): Promise<void> {
   const { providerSignIn, providerLogOut, publicUrl } = options;
   const browserOf = (request: FastifyRequest): BrowserRequest => ({
@@ -154,4 +153,29 @@ function send(reply: FastifyReply, { location, form, cookies }: BrowserRedirect)
     return reply.header('content-security-policy', policy).type('text/html; charset=utf-8').send(html);
   }
   return reply.code(302).header('location', location).send();
+}
+
+const AUTO_SUBMIT_SCRIPT = 'document.forms[0].submit()';
+
+/**
+ * A page that posts fields to another server by itself, as the POST binding of SAML requires. Without scripts, the user
+ * presses its button.
+ */
+function autoSubmitPage(address: string, fields: Readonly<Record<string, string>>): HostedPage {
+  const inputs = Object.entries(fields).map(
+    ([name, value]) => `<input type="hidden" name="${escapeHtml(name)}" value="${escapeHtml(value)}">`,
+  );
+  const form = `<form method="post" action="${escapeHtml(address)}">${inputs.join('')}<button>Continue</button></form>`;
+  const { html, policy } = renderHostedPage('Continue to sign-in', form, AUTO_SUBMIT_SCRIPT);
+  // Browsers apply the same rule to the provider's redirect after the post.
+  return { html, policy: policy.replace("form-action 'none'", 'form-action http: https:') };
+}
+
+/** For a sign-in that cannot continue and has no known redirect URL. Programs get the problem document instead. */
+function errorPage({ message, hint, code }: MillraceError, request: string): HostedPage {
+  const advice = hint === undefined ? '' : `<p>${escapeHtml(hint)}.</p>`;
+  return renderHostedPage(
+    'Sign-in failed',
+    `<p>${escapeHtml(message)}.</p>${advice}<p><small>${escapeHtml(code)} · ${escapeHtml(request)}</small></p>`,
+  );
 }

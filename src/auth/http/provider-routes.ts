@@ -1,15 +1,103 @@
 /** Identity providers over HTTP, for administrators. */
+
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import Type from 'typebox';
 import { parseVersionPrecondition, versionTag } from '../../collections/store/preconditions.ts';
 import type { Egress } from '../../egress/egress.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import { isPlainObject } from '../../lib/plain-object.ts';
+import {
+  declareOperation,
+  jsonBody,
+  jsonResponse,
+  PRECONDITION_ERRORS,
+  QUERY_PARAMETER_ERRORS,
+  VALIDATION_ERRORS,
+} from '../../openapi/operation.ts';
+import { IF_MATCH, pathParameter } from '../../openapi/parameters.ts';
+import { arraySchema, namedSchema } from '../../openapi/schema.ts';
 import type { Policies } from '../../policies/policies.ts';
 import { createAdminScopeGuard } from '../../policies/require-scope.ts';
 import { stampFromPrincipal } from '../identity/principal.ts';
-import { checkProvider } from '../providers/provider-diagnostics.ts';
+import { checkProvider, PROVIDER_CHECKS } from '../providers/provider-diagnostics.ts';
+import { PROVIDER_BODY } from '../providers/provider-schema.ts';
 import type { Providers, VersionedProvider } from '../providers/providers.ts';
-import { PROVIDER_OPERATIONS } from './provider-openapi.ts';
+
+const tag = 'admin';
+
+const NAME = pathParameter(
+  'name',
+  'Name of the provider.',
+  { type: 'string', minLength: 1, maxLength: 32 },
+  'providerName',
+);
+const SHOWN = namedSchema('IdentityProvider', PROVIDER_BODY);
+const CHECKED_SHAPE = namedSchema(
+  'ProviderCheck',
+  Type.Object({
+    passed: Type.Boolean({ description: 'Whether all checks passed.' }),
+    redirectUrl: Type.String({ description: 'The redirect URL to register at the provider.' }),
+    checks: Type.Array(
+      Type.Object({
+        name: Type.Unsafe<string>({ type: 'string', enum: [...PROVIDER_CHECKS] }),
+        passed: Type.Boolean(),
+        message: Type.String({ description: 'The result, in words.' }),
+      }),
+    ),
+  }),
+);
+
+const PROVIDER_OPERATIONS = {
+  list: declareOperation({
+    id: 'listIdentityProviders',
+    tag,
+    summary: 'List the identity providers',
+    responses: jsonResponse('All of them, by name.', arraySchema(SHOWN)),
+    errors: QUERY_PARAMETER_ERRORS,
+  }),
+  create: declareOperation({
+    id: 'createIdentityProvider',
+    tag,
+    summary: 'Add an identity provider',
+    body: jsonBody(PROVIDER_BODY),
+    responses: jsonResponse('The provider.', SHOWN, 201, ['Location', 'ETag']),
+    errors: [...VALIDATION_ERRORS, 'provider-exists', 'write-conflict'],
+  }),
+  get: declareOperation({
+    id: 'getIdentityProvider',
+    tag,
+    summary: 'Get an identity provider',
+    parameters: [NAME],
+    responses: jsonResponse('The provider, without its secrets.', SHOWN, 200, ['ETag']),
+    errors: [...QUERY_PARAMETER_ERRORS, 'provider-not-found'],
+  }),
+  replace: declareOperation({
+    id: 'replaceIdentityProvider',
+    tag,
+    summary: 'Change an identity provider',
+    parameters: [NAME, IF_MATCH],
+    body: jsonBody(PROVIDER_BODY),
+    responses: jsonResponse('The provider.', SHOWN, 200, ['ETag']),
+    errors: [...VALIDATION_ERRORS, ...PRECONDITION_ERRORS, 'provider-not-found'],
+  }),
+  remove: declareOperation({
+    id: 'deleteIdentityProvider',
+    tag,
+    summary: 'Remove an identity provider',
+    parameters: [NAME, IF_MATCH],
+    responses: { 204: { description: 'Removed.' } },
+    errors: [...QUERY_PARAMETER_ERRORS, ...PRECONDITION_ERRORS, 'provider-not-found'],
+  }),
+  check: declareOperation({
+    id: 'checkIdentityProvider',
+    tag,
+    summary: 'Check the settings of an identity provider',
+    description: 'Calls the provider, but signs no one in.',
+    parameters: [NAME],
+    responses: jsonResponse('The result of each check.', CHECKED_SHAPE),
+    errors: [...QUERY_PARAMETER_ERRORS, 'provider-not-found'],
+  }),
+};
 
 export interface ProviderRoutesOptions {
   readonly policies: Policies;

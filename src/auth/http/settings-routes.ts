@@ -1,12 +1,65 @@
 /** Settings that administrators change at run time: redirect URLs. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import Type from 'typebox';
 import { parseVersionPrecondition, versionTag } from '../../collections/store/preconditions.ts';
 import { validateBody } from '../../lib/parse-body.ts';
+import {
+  declareOperation,
+  jsonBody,
+  jsonResponse,
+  PRECONDITION_ERRORS,
+  QUERY_PARAMETER_ERRORS,
+  VALIDATION_ERRORS,
+} from '../../openapi/operation.ts';
+import { IF_MATCH } from '../../openapi/parameters.ts';
+import { namedSchema } from '../../openapi/schema.ts';
 import type { Policies } from '../../policies/policies.ts';
 import { createAdminScopeGuard } from '../../policies/require-scope.ts';
 import { stampFromPrincipal } from '../identity/principal.ts';
 import type { RedirectAllowlist } from '../providers/redirect-allowlist.ts';
-import { SETTINGS_BODY, SETTINGS_OPERATIONS } from './provider-openapi.ts';
+
+const tag = 'admin';
+
+const REDIRECTS = Type.Array(Type.String({ minLength: 1, maxLength: 2_048 }), {
+  maxItems: 200,
+  uniqueItems: true,
+  description:
+    'URLs that a sign-in by a provider may end at, those of native apps too. A redirect must be equal to one of them; the ' +
+    'port of http://127.0.0.1 and http://[::1] is free.',
+});
+/** The body of `PATCH /admin/settings`. */
+const SETTINGS_BODY = Type.Object(
+  { redirectUrls: Type.Optional(REDIRECTS) },
+  { additionalProperties: false, description: 'A merge patch: a setting that is absent stays as it is.' },
+);
+const SETTINGS_SHAPE = namedSchema(
+  'SignInSettings',
+  Type.Object({
+    redirectUrls: REDIRECTS,
+    configuredRedirectUrls: Type.Array(Type.String(), {
+      description: 'Those that MILLRACE_REDIRECT_URLS allows besides.',
+    }),
+  }),
+);
+
+const SETTINGS_OPERATIONS = {
+  get: declareOperation({
+    id: 'getSettings',
+    tag,
+    summary: 'Get the settings that administrators change at run time',
+    responses: jsonResponse('The settings.', SETTINGS_SHAPE, 200, ['ETag']),
+    errors: QUERY_PARAMETER_ERRORS,
+  }),
+  update: declareOperation({
+    id: 'updateSettings',
+    tag,
+    summary: 'Change the settings that administrators change at run time',
+    parameters: [IF_MATCH],
+    body: jsonBody(SETTINGS_BODY),
+    responses: jsonResponse('The settings.', SETTINGS_SHAPE, 200, ['ETag']),
+    errors: [...VALIDATION_ERRORS, ...PRECONDITION_ERRORS],
+  }),
+};
 
 export interface SettingsRoutesOptions {
   readonly policies: Policies;

@@ -2,6 +2,8 @@
  * The second factor of a user: an authenticator app (TOTP), with recovery codes. Enrolls, verifies and removes it.
  * Seeds and codes are shown once, to their user.
  */
+
+import { renderSVG } from 'uqr';
 import type { AuditEvents } from '../../database/audit-events.ts';
 import type { ChangeStamp } from '../../database/system-collection.ts';
 import { Semaphore } from '../../lib/concurrency/semaphore.ts';
@@ -13,7 +15,6 @@ import type { Sessions } from '../sessions/sessions.ts';
 import { type LoginThrottle, mfaThrottleKey } from '../sign-in/login-throttle.ts';
 import type { Users } from '../users/users.ts';
 import type { FactorRow, FactorStore } from './factor-store.ts';
-import { renderQrCode } from './qr-code.ts';
 import { hashRecoveryCode, newRecoveryCodes } from './recovery-codes.ts';
 import { generateTotpSeed, matchTotpStep, otpauthUrl } from './totp.ts';
 
@@ -206,4 +207,12 @@ function notBegun(): MillraceError {
 
 function noFactor(): MillraceError {
   return new MillraceError('mfa-not-enrolled', 'The user has no second factor');
+}
+
+/**
+ * Draws a QR code as SVG, here and not by another server: it contains a seed.
+ * @param text the content of the code; the picture contains it only as squares
+ */
+function renderQrCode(text: string): string {
+  return renderSVG(text, { ecc: 'M', border: 4, pixelSize: 4 });
 }

@@ -7,7 +7,17 @@ import type { Users } from '../../auth/users/users.ts';
 import type { Config } from '../../config/config.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import { validateBody } from '../../lib/parse-body.ts';
-import { parseListQuery } from '../../openapi/list-query.ts';
+import { LIST_ERRORS, LIST_PARAMETERS, parseListQuery } from '../../openapi/list-query.ts';
+import {
+  declareOperation,
+  jsonBody,
+  jsonResponse,
+  NO_CONTENT_RESPONSE,
+  QUERY_PARAMETER_ERRORS,
+  VALIDATION_ERRORS,
+} from '../../openapi/operation.ts';
+import { pathParameter, queryParameter } from '../../openapi/parameters.ts';
+import { arraySchema, namedSchema } from '../../openapi/schema.ts';
 import type { Policies } from '../../policies/policies.ts';
 import { createAdminScopeGuard } from '../../policies/require-scope.ts';
 import {
@@ -21,13 +31,105 @@ import { LANGUAGE_NAMES, type LanguageName, parseLanguageTag } from '../locales/
 import type { Outbox } from '../outbox.ts';
 import { type EmailTemplate, renderTemplate } from '../template.ts';
 import type { TestEmail } from '../test-email.ts';
-import { EMAIL_OPERATIONS } from './email-openapi.ts';
 import {
+  EMAIL_LOG_ENTRY,
+  EMAIL_PREVIEW,
   EMAIL_TEMPLATE_BODY,
   EMAIL_TEMPLATE_DRAFT,
+  EMAIL_TEMPLATE_ENTRY,
+  EMAIL_TEMPLATE_VIEW,
   type EmailTemplateEntry,
   type EmailTemplateView,
+  MAIL_VERDICT,
 } from './email-schemas.ts';
+
+const tag = 'admin';
+const ONE = [
+  pathParameter('kind', 'The type of e-mail.', { type: 'string', enum: [...EMAIL_KINDS] }, 'emailKind'),
+  pathParameter('locale', 'Its locale.', { type: 'string', enum: [...LANGUAGE_NAMES] }),
+];
+const SHOWN = namedSchema('EmailTemplate', EMAIL_TEMPLATE_VIEW);
+const MAIL_VERDICT_SHAPE = namedSchema('EmailTestResult', MAIL_VERDICT);
+const limit = LIST_PARAMETERS.filter(({ name }) => name === 'limit');
+
+const EMAIL_OPERATIONS = {
+  list: declareOperation({
+    id: 'listEmailTemplates',
+    tag,
+    summary: 'List the e-mail templates',
+    responses: jsonResponse(
+      'Each type in each language.',
+      arraySchema(namedSchema('EmailTemplateEntry', EMAIL_TEMPLATE_ENTRY)),
+    ),
+    errors: QUERY_PARAMETER_ERRORS,
+  }),
+  get: declareOperation({
+    id: 'getEmailTemplate',
+    tag,
+    summary: 'Get an e-mail template with its variables',
+    parameters: ONE,
+    responses: jsonResponse('The template.', SHOWN),
+    errors: [...QUERY_PARAMETER_ERRORS, 'email-template-not-found'],
+  }),
+  replace: declareOperation({
+    id: 'replaceEmailTemplate',
+    tag,
+    summary: 'Replace an e-mail template',
+    description: 'Active everywhere within a second.',
+    parameters: ONE,
+    body: jsonBody(EMAIL_TEMPLATE_BODY),
+    responses: jsonResponse('The changed template.', SHOWN),
+    errors: [...VALIDATION_ERRORS, 'email-template-not-found', 'reauthentication-required'],
+  }),
+  reset: declareOperation({
+    id: 'resetEmailTemplate',
+    tag,
+    summary: 'Restore the default e-mail template',
+    parameters: ONE,
+    responses: NO_CONTENT_RESPONSE,
+    errors: [...QUERY_PARAMETER_ERRORS, 'email-template-not-found'],
+  }),
+  preview: declareOperation({
+    id: 'previewEmailTemplate',
+    tag,
+    summary: 'Preview an e-mail with sample values',
+    description: 'Missing fields have their active values. Nothing is changed.',
+    parameters: ONE,
+    body: jsonBody(EMAIL_TEMPLATE_DRAFT),
+    responses: jsonResponse('The e-mail.', EMAIL_PREVIEW),
+    errors: [...VALIDATION_ERRORS, 'email-template-not-found'],
+  }),
+  test: declareOperation({
+    id: 'sendEmailTemplateTest',
+    tag,
+    summary: 'Send an e-mail with sample values to yourself',
+    description: 'Missing fields have their active values. At most one every ten seconds.',
+    parameters: ONE,
+    body: jsonBody(EMAIL_TEMPLATE_DRAFT),
+    responses: jsonResponse('Whether the mail server accepted the e-mail, and the error.', MAIL_VERDICT_SHAPE),
+    errors: [...VALIDATION_ERRORS, 'email-template-not-found'],
+  }),
+  sent: declareOperation({
+    id: 'listEmails',
+    tag,
+    summary: 'List the newest e-mails and their states',
+    description: 'They are stored for seven days, without links and codes.',
+    parameters: [
+      ...limit,
+      queryParameter('state', 'Only letters of this state.', { type: 'string', enum: [...EMAIL_STATES] }, 'emailState'),
+    ],
+    responses: jsonResponse('The newest first.', arraySchema(namedSchema('EmailLogEntry', EMAIL_LOG_ENTRY))),
+    errors: LIST_ERRORS,
+  }),
+  testServer: declareOperation({
+    id: 'sendTestEmail',
+    tag,
+    summary: 'Send a test e-mail to yourself',
+    description: 'At most one every ten seconds.',
+    responses: jsonResponse('Whether the mail server accepted the e-mail, and the error.', MAIL_VERDICT_SHAPE),
+    errors: [...QUERY_PARAMETER_ERRORS, 'user-not-found'],
+  }),
+};
 
 export interface EmailRoutesOptions {
   readonly policies: Policies;
@@ -45,7 +147,7 @@ interface OnEmail {
 }
 
 const URL = '/admin/email-templates';
-const ONE = `${URL}/:kind/:locale`;
+const TEMPLATE_URL = `${URL}/:kind/:locale`;
 
 export async function emailRoutes(app: FastifyInstance, options: EmailRoutesOptions): Promise<void> {
   const { policies, users, emailTemplates, testEmail, outbox, reauthentication, config } = options;
@@ -102,12 +204,12 @@ export async function emailRoutes(app: FastifyInstance, options: EmailRoutesOpti
     return testEmail.send(user, emailTemplates.render('test', language, commonTemplateValues(user, config.auth.base)));
   });
 
-  app.get<OnEmail>(ONE, { config: EMAIL_OPERATIONS.get }, async (request) => {
+  app.get<OnEmail>(TEMPLATE_URL, { config: EMAIL_OPERATIONS.get }, async (request) => {
     enter(request, 'read');
     return shown(...named(request.params));
   });
 
-  app.put<OnEmail>(ONE, { config: EMAIL_OPERATIONS.replace }, async (request) => {
+  app.put<OnEmail>(TEMPLATE_URL, { config: EMAIL_OPERATIONS.replace }, async (request) => {
     const stamp = stampFromPrincipal(enter(request, 'update'), request.id);
     // An e-mail contains links that sign in, so its editor could redirect them.
     await reauthentication.require(request.principal);
@@ -116,18 +218,18 @@ export async function emailRoutes(app: FastifyInstance, options: EmailRoutesOpti
     return shown(...one);
   });
 
-  app.delete<OnEmail>(ONE, { config: EMAIL_OPERATIONS.reset }, async (request, reply) => {
+  app.delete<OnEmail>(TEMPLATE_URL, { config: EMAIL_OPERATIONS.reset }, async (request, reply) => {
     const stamp = stampFromPrincipal(enter(request, 'update'), request.id);
     await emailTemplates.reset(...named(request.params), stamp);
     return reply.code(204).send();
   });
 
-  app.post<OnEmail>(`${ONE}/preview`, { config: EMAIL_OPERATIONS.preview }, async (request) => {
+  app.post<OnEmail>(`${TEMPLATE_URL}/preview`, { config: EMAIL_OPERATIONS.preview }, async (request) => {
     enter(request, 'read');
     return sample(...named(request.params), validateBody(EMAIL_TEMPLATE_DRAFT, request.body));
   });
 
-  app.post<OnEmail>(`${ONE}/test`, { config: EMAIL_OPERATIONS.test }, async (request) => {
+  app.post<OnEmail>(`${TEMPLATE_URL}/test`, { config: EMAIL_OPERATIONS.test }, async (request) => {
     const { principal } = enter(request, 'update');
     const email = sample(...named(request.params), validateBody(EMAIL_TEMPLATE_DRAFT, request.body));
     return testEmail.send(await users.get(requireUser(principal).id), email);

@@ -2,12 +2,13 @@
  * Sets `request.principal` from the credential of the request, once, before anything of the request is parsed. An
  * invalid credential is rejected, never treated as anonymous.
  */
+
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import { ANONYMOUS, type ClientPrincipal } from '../../auth/identity/principal.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import type { BadCredentialThrottle } from './bad-credential-throttle.ts';
+import type { BadCredentialThrottle } from './rate-limit.ts';
 
 export interface AuthenticationOptions {
   readonly authenticator: Pick<Authenticator, 'getCached' | 'authenticate'>;
@@ -79,3 +80,42 @@ export function setPrincipal(request: FastifyRequest, principal: ClientPrincipal
   request.asker = principal;
   request.as = null;
 }
+
+const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/**
+ * Rejects read-only API keys on every route that could change something, whatever the route itself requires of the
+ * policies. Register it after authentication.
+ */
+export const readOnlyKeys = fp(
+  async (app) => {
+    app.addHook('onRequest', (request, _reply, done) => {
+      const { principal, method, routeOptions } = request;
+      const only = principal.kind === 'key' && principal.actions !== null && principal.actions.every(isReading);
+      if (!only || SAFE_METHODS.has(method) || routeOptions.config?.reads === true) done();
+      else done(new MillraceError('forbidden', 'This key can only read'));
+    });
+  },
+  { name: 'read-only-keys', dependencies: ['authentication'] },
+);
+
+const isReading = (action: string): boolean => action === 'read' || action === 'subscribe';
+
+const PRIVATE_HEADERS = Object.freeze({
+  'cache-control': 'private, no-cache',
+  vary: 'Authorization, Accept, Origin, Millrace-As',
+});
+
+/**
+ * For contexts whose responses depend on the policies of the reader: no shared cache stores them, and each use is
+ * revalidated.
+ */
+export const cacheHeaders = fp(
+  async (app) => {
+    app.addHook('onRequest', (_request, reply, done) => {
+      reply.headers(PRIVATE_HEADERS);
+      done();
+    });
+  },
+  { name: 'own-answers' },
+);

@@ -5,6 +5,7 @@
  * contains the pass, too. Only streaming routes accept a ticket. Sockets redeem their tickets themselves, because only
  * a close code can report an invalid one there.
  */
+
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Authenticator } from '../../auth/authenticator.ts';
@@ -14,7 +15,7 @@ import { queryString } from '../../lib/request.ts';
 import { parseLastEventId } from '../../lib/streaming/stream-ids.ts';
 import { isWebSocketUpgrade } from '../request-protection.ts';
 import { setPrincipal } from './authentication.ts';
-import type { BadCredentialThrottle } from './bad-credential-throttle.ts';
+import type { BadCredentialThrottle } from './rate-limit.ts';
 
 const COOKIE = 'millrace-stream';
 const MAX_AGE_S = STREAM_LIFETIME_MS / 1_000;

@@ -1,6 +1,6 @@
 /** E-mails verify an address and set a new password, once, and reveal nothing to unauthenticated clients. */
 import t from 'tap';
-import { createConsoleMailer } from '../../../src/email/console-mailer.ts';
+import { createConsoleMailer } from '../../../src/email/services.ts';
 import { smtpMail } from '../../../src/email/smtp-mailer.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { testSmtp } from '../../helpers/network/smtp.ts';
