@@ -1,4 +1,5 @@
 /** Dry runs of functions over HTTP, for administrators with the right to build. */
+
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { validateBody } from '../../lib/parse-body.ts';
@@ -10,7 +11,7 @@ import { createAdminScopeGuard } from '../../policies/require-scope.ts';
 import { SIMULATION_PRINCIPAL, toTestPrincipal } from '../../policies/simulator/test-request.ts';
 import type { DryRunner } from '../calling/dry-run.ts';
 import type { PluginDrafts } from '../plugins/unsaved-plugins.ts';
-import { PLUGIN_NAME_PARAMETER } from './plugin-openapi.ts';
+import { PLUGIN_NAME_PARAMETER } from './plugin-routes.ts';
 
 export interface DryRunRoutesOptions {
   readonly policies: Policies;

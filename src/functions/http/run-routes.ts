@@ -5,17 +5,108 @@ import { requireEventTypes } from '../../events/read/type-patterns.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import { validateBody } from '../../lib/parse-body.ts';
 import { parseQueryParameters, requireMediaType } from '../../lib/request.ts';
+import { declareOperation, jsonBody, QUERY_PARAMETER_ERRORS, VALIDATION_ERRORS } from '../../openapi/operation.ts';
+import { idParameter, PAGE_CURSOR_PARAMETER, pageLimitParameter, queryParameter } from '../../openapi/parameters.ts';
+import { arraySchema } from '../../openapi/schema.ts';
 import type { Policies } from '../../policies/policies.ts';
 import type { StreamedResponses } from '../../policies/revalidation/streamed-responses.ts';
 import { pageLinks } from '../../query/page/page-links.ts';
 import type { FunctionReruns } from '../function-reruns.ts';
+import { MAX_REPLAYED_EVENTS } from '../queue/trigger-replays.ts';
 import type { LiveRuns } from '../runs/live-runs.ts';
 import { RUN_STATES, type Run, type RunDetails, withoutUserData } from '../runs/run.ts';
 import { type RunRow, toRun, toRunDetails } from '../runs/run-row.ts';
 import type { RunQuery, RunStore } from '../runs/run-store.ts';
-import { MAX_RUNS_PER_PAGE, RUN_OPERATIONS as OPERATIONS } from './run-openapi.ts';
-import { TRIGGER_REPLAY_BODY } from './run-schemas.ts';
+import { FUNCTION_NAME_PARAMETER, PLUGIN_NAME_PARAMETER } from './plugin-routes.ts';
+import { RUN_DETAILS_SHAPE, RUN_SHAPE, TRIGGER_REPLAY_BODY, TRIGGER_REPLAY_SHAPE } from './run-schemas.ts';
 import { sendRunStream } from './run-stream.ts';
+
+const MAX_RUNS_PER_PAGE = 1_000;
+
+const tag = 'functions';
+const ONE = idParameter('id', 'the run', 'runId');
+const PLUGIN = queryParameter('plugin', 'Only runs of this plugin.');
+const FUNCTION = queryParameter('functionName', 'Only runs of functions with this name.');
+
+const RUN_OPERATIONS = {
+  list: declareOperation({
+    id: 'listRuns',
+    tag,
+    summary: 'List runs of functions',
+    parameters: [
+      PLUGIN,
+      FUNCTION,
+      queryParameter('state', 'Only runs in this state.', { type: 'string', enum: [...RUN_STATES] }, 'runState'),
+      queryParameter('eventId', 'Only those of the event with this id.'),
+      pageLimitParameter(MAX_RUNS_PER_PAGE),
+      PAGE_CURSOR_PARAMETER,
+    ],
+    responses: {
+      200: {
+        description: 'A page, the newest first.',
+        schema: arraySchema(RUN_SHAPE),
+        headers: ['Link', 'Millrace-Next'],
+      },
+    },
+    errors: [...QUERY_PARAMETER_ERRORS, 'invalid-parameter', 'cursor-mismatch'],
+  }),
+  get: declareOperation({
+    id: 'getRun',
+    tag,
+    summary: 'Get a run with its log and operations',
+    parameters: [ONE],
+    responses: { 200: { description: 'The run.', schema: RUN_DETAILS_SHAPE } },
+    errors: [...QUERY_PARAMETER_ERRORS, 'run-not-found'],
+  }),
+  rerun: declareOperation({
+    id: 'rerunFunction',
+    tag,
+    summary: 'Rerun a function with the recorded input',
+    description:
+      'Creates a new run of the active version. Runs of triggers, cron jobs and jobs can be rerun, and HTTP functions with ' +
+      '`"as": "function"`; a function that acts as its caller cannot, because the caller is not present.',
+    parameters: [ONE],
+    responses: { 202: { description: 'The new run.', schema: RUN_SHAPE } },
+    errors: [
+      ...QUERY_PARAMETER_ERRORS,
+      'run-not-found',
+      'function-not-found',
+      'rerun-not-possible',
+      'function-quarantined',
+    ],
+  }),
+  replay: declareOperation({
+    id: 'replayTrigger',
+    tag,
+    summary: 'Replay a range of the event log to a trigger',
+    description:
+      'Each event that matches the types and the filter of the trigger becomes a new run. One request reads at most ' +
+      `${MAX_REPLAYED_EVENTS.toLocaleString('en')} events; while \`done\` is false, the range continues after \`position\`.`,
+    parameters: [PLUGIN_NAME_PARAMETER, FUNCTION_NAME_PARAMETER],
+    body: jsonBody(TRIGGER_REPLAY_BODY),
+    responses: { 202: { description: 'The number of created runs, and the progress.', schema: TRIGGER_REPLAY_SHAPE } },
+    errors: [
+      ...VALIDATION_ERRORS,
+      'invalid-parameter',
+      'function-not-found',
+      'function-quarantined',
+      'position-expired',
+      'position-unknown',
+      'epoch-changed',
+    ],
+  }),
+  live: declareOperation({
+    id: 'streamRuns',
+    tag,
+    summary: 'Follow runs live',
+    description:
+      'Server-Sent Events: `run` with a run when it starts, changes or ends, and `line` with ' +
+      '`{run, plugin, function, at, level, text}` for each line that a run of this process logs.',
+    parameters: [PLUGIN, FUNCTION, queryParameter('ticket', 'From `POST /auth/ticket`, for an `EventSource`.')],
+    responses: { 200: { description: 'The stream.', content: { 'text/event-stream': { type: 'string' } } } },
+    errors: [...QUERY_PARAMETER_ERRORS, 'invalid-parameter'],
+  }),
+};
 
 const URL = '/admin/runs';
 const DEFAULT_RUNS_PER_PAGE = 100;
@@ -52,7 +143,7 @@ export async function runRoutes(app: FastifyInstance, options: RunRoutesOptions)
     return row;
   };
 
-  app.get(URL, { config: OPERATIONS.list }, async (request, reply) => {
+  app.get(URL, { config: RUN_OPERATIONS.list }, async (request, reply) => {
     policies.scope(request.principal, 'read', '_admin');
     const { runs: page, next } = await runs.store.list(parseRunQuery(request));
     const links = pageLinks(request.url, { next: next === null ? null : encodeURIComponent(next), prev: null });
@@ -61,7 +152,7 @@ export async function runRoutes(app: FastifyInstance, options: RunRoutesOptions)
     return page.map((run) => shown(request, run));
   });
 
-  app.get<OnRun>(`${URL}/:id`, { config: OPERATIONS.get }, async (request, reply) => {
+  app.get<OnRun>(`${URL}/:id`, { config: RUN_OPERATIONS.get }, async (request, reply) => {
     parseQueryParameters(request, []);
     policies.scope(request.principal, 'read', '_admin');
     const row = await requireRun(request.params.id);
@@ -74,7 +165,7 @@ export async function runRoutes(app: FastifyInstance, options: RunRoutesOptions)
     return { ...withoutUserData(run), ...withoutContent(details) };
   });
 
-  app.post<OnRun>(`${URL}/:id/rerun`, { config: OPERATIONS.rerun }, async (request, reply) => {
+  app.post<OnRun>(`${URL}/:id/rerun`, { config: RUN_OPERATIONS.rerun }, async (request, reply) => {
     parseQueryParameters(request, []);
     const { principal, ip } = request;
     policies.scope(principal, 'create', '_admin');
@@ -84,7 +175,7 @@ export async function runRoutes(app: FastifyInstance, options: RunRoutesOptions)
 
   app.post<OnFunction>(
     '/admin/plugins/:name/functions/:functionName/replay',
-    { config: OPERATIONS.replay },
+    { config: RUN_OPERATIONS.replay },
     async (request, reply) => {
       parseQueryParameters(request, []);
       const stamp = stampFromPrincipal(policies.scope(request.principal, 'create', '_admin'), request.id);
@@ -96,7 +187,7 @@ export async function runRoutes(app: FastifyInstance, options: RunRoutesOptions)
     },
   );
 
-  app.get(`${URL}/live`, { config: { ...OPERATIONS.live, streams: true } }, (request, reply) =>
+  app.get(`${URL}/live`, { config: { ...RUN_OPERATIONS.live, streams: true } }, (request, reply) =>
     sendRunStream({ policies, streamedResponses, live: runs.live, closing: closing.signal }, request, reply),
   );
 }

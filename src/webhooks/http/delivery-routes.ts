@@ -3,15 +3,80 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { requireEventTypes } from '../../events/read/type-patterns.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import { parseQueryParameters } from '../../lib/request.ts';
+import { declareOperation, QUERY_PARAMETER_ERRORS } from '../../openapi/operation.ts';
+import { PAGE_CURSOR_PARAMETER, pageLimitParameter, pathParameter, queryParameter } from '../../openapi/parameters.ts';
+import { arraySchema } from '../../openapi/schema.ts';
 import { pageLinks } from '../../query/page/page-links.ts';
 import type { Creator } from '../endpoint/endpoint.ts';
 import { DELIVERY_STATES, type Delivery, type DeliveryQuery } from '../sending/sender.ts';
-import { DELIVERY_OPERATIONS as OPERATIONS } from './delivery-openapi.ts';
 import { type IdPathParams, requireEnabledEndpoint, type WebhookRoutesOptions } from './endpoint-routes.ts';
 import { TEST_EVENT_TYPE } from './test-delivery.ts';
 import { isUserEvent, mayReadUsers, omitAttemptResponses, userEventsForbidden } from './user-events.ts';
 import { authorizeWebhookRequest } from './webhook-access.ts';
-import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from './webhook-schemas.ts';
+import {
+  ATTEMPT_SHAPE,
+  DEFAULT_PAGE_SIZE,
+  DELIVERY_DETAILS_SHAPE,
+  DELIVERY_SHAPE,
+  MAX_PAGE_SIZE,
+} from './webhook-schemas.ts';
+
+const tag = 'webhooks';
+
+const ONE = pathParameter('id', 'Id of the delivery.', { type: 'string', minLength: 1, maxLength: 256 }, 'deliveryId');
+
+const DELIVERY_OPERATIONS = {
+  list: declareOperation({
+    id: 'listWebhookDeliveries',
+    tag,
+    summary: 'List deliveries',
+    parameters: [
+      queryParameter('endpoint', 'Only deliveries of this endpoint.'),
+      queryParameter(
+        'state',
+        'Only those in this state.',
+        { type: 'string', enum: [...DELIVERY_STATES] },
+        'deliveryState',
+      ),
+      queryParameter('eventType', 'Only deliveries of events of this type; `*` is a wildcard.'),
+      queryParameter('eventId', 'Only those of the event with this id.'),
+      pageLimitParameter(MAX_PAGE_SIZE),
+      PAGE_CURSOR_PARAMETER,
+    ],
+    responses: {
+      200: {
+        description: 'A page, newest first.',
+        schema: arraySchema(DELIVERY_SHAPE),
+        headers: ['Link', 'Millrace-Next'],
+      },
+    },
+    errors: [...QUERY_PARAMETER_ERRORS, 'invalid-parameter', 'cursor-mismatch', 'endpoint-not-found'],
+  }),
+  get: declareOperation({
+    id: 'getWebhookDelivery',
+    tag,
+    summary: 'Get a delivery with its body',
+    parameters: [ONE],
+    responses: { 200: { description: 'The delivery.', schema: DELIVERY_DETAILS_SHAPE } },
+    errors: [...QUERY_PARAMETER_ERRORS, 'delivery-not-found'],
+  }),
+  attempts: declareOperation({
+    id: 'listWebhookDeliveryAttempts',
+    tag,
+    summary: 'List the attempts of a delivery',
+    parameters: [ONE],
+    responses: { 200: { description: 'The stored attempts, oldest first.', schema: arraySchema(ATTEMPT_SHAPE) } },
+    errors: [...QUERY_PARAMETER_ERRORS, 'delivery-not-found'],
+  }),
+  resend: declareOperation({
+    id: 'resendWebhookDelivery',
+    tag,
+    summary: 'Resend a delivery',
+    parameters: [ONE],
+    responses: { 202: { description: 'The delivery, which is due now.', schema: DELIVERY_SHAPE } },
+    errors: [...QUERY_PARAMETER_ERRORS, 'delivery-not-found', 'endpoint-not-found', 'endpoint-disabled'],
+  }),
+};
 
 const URL = '/webhooks/deliveries';
 const PARAMETERS = ['endpoint', 'state', 'eventType', 'eventId', 'limit', 'cursor'];
@@ -28,7 +93,7 @@ export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRout
     throw missing(id);
   };
 
-  app.get(URL, { config: OPERATIONS.list }, async (request, reply) => {
+  app.get(URL, { config: DELIVERY_OPERATIONS.list }, async (request, reply) => {
     const { owner: of } = authorizeWebhookRequest(policies, mode, request, 'read');
     const query = parseDeliveryQuery(request);
     const reached = of === null ? {} : { endpoints: await endpoints.idsOf(of) };
@@ -46,7 +111,7 @@ export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRout
   const maySee = ({ principal }: FastifyRequest, { type }: Delivery) =>
     !isUserEvent(type) || mayReadUsers(policies, principal);
 
-  app.get<IdPathParams>(`${URL}/:id`, { config: OPERATIONS.get }, async (request, reply) => {
+  app.get<IdPathParams>(`${URL}/:id`, { config: DELIVERY_OPERATIONS.get }, async (request, reply) => {
     parseQueryParameters(request, []);
     const { owner: of } = authorizeWebhookRequest(policies, mode, request, 'read');
     const { delivery, body } = await requireScopeFilter(request.params.id, of);
@@ -55,7 +120,7 @@ export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRout
     return { ...delivery, body: null };
   });
 
-  app.get<IdPathParams>(`${URL}/:id/attempts`, { config: OPERATIONS.attempts }, async (request) => {
+  app.get<IdPathParams>(`${URL}/:id/attempts`, { config: DELIVERY_OPERATIONS.attempts }, async (request) => {
     parseQueryParameters(request, []);
     const { owner: of } = authorizeWebhookRequest(policies, mode, request, 'read');
     const { delivery } = await requireScopeFilter(request.params.id, of);
@@ -63,7 +128,7 @@ export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRout
     return maySee(request, delivery) ? attempts : omitAttemptResponses(attempts);
   });
 
-  app.post<IdPathParams>(`${URL}/:id/resend`, { config: OPERATIONS.resend }, async (request, reply) => {
+  app.post<IdPathParams>(`${URL}/:id/resend`, { config: DELIVERY_OPERATIONS.resend }, async (request, reply) => {
     parseQueryParameters(request, []);
     const { owner: of } = authorizeWebhookRequest(policies, mode, request, 'update');
     const { delivery } = await requireScopeFilter(request.params.id, of);
