@@ -171,7 +171,7 @@ t.test('passkeys', async (t) => {
   await t.test('a passkey does not sign in when it is removed, or the user disabled, meanwhile', async (t) => {
     const { passkeys, users } = services.auth;
     const [by, prove] = [{ by: null, request: null }, passkeys.verify.bind(passkeys)];
-    t.teardown(() => Reflect.deleteProperty(passkeys, 'prove'));
+    t.teardown(() => Reflect.deleteProperty(passkeys, 'verify'));
     for (const [n, meanwhile] of [
       (user: string, id: string) => passkeys.remove(user, id, by),
       (user: string) => users.change(user, { disabled: true }, by),

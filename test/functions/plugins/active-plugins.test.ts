@@ -35,10 +35,15 @@ t.test('Functions are found by kind and by id.', async (t) => {
   t.same(registry.ofKind('cron'), []);
   t.match(registry.find('a/get'), { as: 'caller', timeoutMs: 10_000, roles: [], isQuarantined: false });
   t.match(registry.find('a/act'), { as: 'function', roles: ['r'] });
-  t.match(registry.find('a/greet'), { as: 'function', use: { filter: null }, timeoutMs: 60_000, isQuarantined: true });
+  t.match(registry.find('a/greet'), {
+    as: 'function',
+    options: { filter: null },
+    timeoutMs: 60_000,
+    isQuarantined: true,
+  });
   t.match(registry.find('a/stamp'), {
     as: 'caller',
-    use: { actions: ['create', 'update', 'delete'] },
+    options: { actions: ['create', 'update', 'delete'] },
     timeoutMs: 3_000,
   });
   t.match(registry.find('a/later'), { as: 'function', timeoutMs: 5 });
