@@ -1,6 +1,6 @@
 /**
  * The rows of one kind of job: a collection with a row for each, ended ones included until their retention is over. A
- * row has a due time while its job is pending, and a token while a worker holds a lease. Whoever ends an attempt names
+ * row has a due time while its job is pending, and a token while a worker holds a lease. The end of an attempt names
  * the token, so a worker that lost its lease changes nothing.
  */
 import type { Collection, Db, Document, Filter, IndexDescription, UpdateFilter, WriteConcernSettings } from 'mongodb';

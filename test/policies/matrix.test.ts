@@ -190,7 +190,7 @@ t.test('every route responds to every principal as the matrix says', async (t) =
         const response = await send(row, method, words, headers);
         expect(response.statusCode === expected, `${who} gets ${response.statusCode}, not ${expected}`, response.body);
         const scheme = String(response.headers['www-authenticate']);
-        expect(expected !== 401 || scheme.startsWith('Bearer'), `${who} is told the scheme ${scheme}`, response.body);
+        expect(expected !== 401 || scheme.startsWith('Bearer'), `${who} gets the scheme ${scheme}`, response.body);
         const reported = expected < 300 ? '' : response.body.replace('/secrets/', '/');
         expect(!/secret|sha256/.test(reported), `${who} learns something`, reported);
       }
