@@ -4,7 +4,6 @@
  * group of which more are due has room again. So an idle process sends no queries.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { databasePauseMs } from './retry-pause.ts';
 
 /** Groups of one fetch. */
 const MAX_GROUPS = 64;
@@ -257,4 +256,21 @@ export class Worker<Job> {
     if (this.#nextDue <= now() || performance.now() - this.#lookedAt >= maxLookMs) this.wake();
     else this.#poll();
   }
+}
+
+/**
+ * The pause before the next attempt of a job; null after the last attempt.
+ * @param pauses the pauses after each attempt but the last
+ * @param attempts number of attempts so far, at least one
+ * @param jitter the fraction by which a pause is longer or shorter, so that jobs that failed together do not return together
+ * @param random from 0 to 1
+ */
+export function retryPause(pauses: readonly number[], attempts: number, jitter = 0, random = 0): number | null {
+  const pause = pauses[attempts - 1];
+  return pause === undefined ? null : Math.round(pause * (1 - jitter + 2 * jitter * random));
+}
+
+/** The pause after errors of the database, in milliseconds: 0.1 s doubling to 1 s. */
+function databasePauseMs(failures: number): number {
+  return Math.min(100 * 2 ** Math.min(failures, 10), 1_000) * (0.75 + Math.random() / 4);
 }

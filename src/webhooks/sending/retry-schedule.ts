@@ -1,5 +1,5 @@
 /** The retry schedules of failed deliveries. */
-import { retryPause } from '../../queue/retry-pause.ts';
+import { retryPause } from '../../queue/worker.ts';
 import type { RetryScheduleName } from '../endpoint/endpoint.ts';
 
 const SECOND = 1_000;

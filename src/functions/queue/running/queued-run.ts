@@ -1,6 +1,6 @@
 /** The transitions of a queued run: planned, attempted, pending again. Pure. */
 import { createHash } from 'node:crypto';
-import { retryPause } from '../../../queue/retry-pause.ts';
+import { retryPause } from '../../../queue/worker.ts';
 import type { PluginFunction } from '../../plugins/plugin.ts';
 import type { RunError } from '../../runs/run.ts';
 import { type RunRow, runExpiry, toStoredText } from '../../runs/run-row.ts';

@@ -2,21 +2,40 @@
  * Stores deliveries: `webhook_deliveries` and `webhook_bodies` in `<db>_log`. One command inserts, leases or completes
  * many. A lease is an update by the server's clock, so each delivery goes to one process only.
  */
-import { type Collection, type Document, ObjectId } from 'mongodb';
+import { type Collection, type Document, type IndexDescription, ObjectId } from 'mongodb';
 import { withTranslatedErrors } from '../../../database/errors.ts';
 import { insertNew } from '../../../database/insert-new.ts';
 import type { Mongo } from '../../../database/mongo.ts';
-import { DUE_FILTER, JobCollection } from '../../../queue/job-collection.ts';
+import { DUE_FILTER, DUE_INDEX, EXPIRY_INDEX, JobCollection } from '../../../queue/job-collection.ts';
 import type { AttemptTrigger } from '../sender.ts';
-import { DELIVERY_INDEXES } from './delivery-indexes.ts';
 import {
   type DeliveryRow,
   type DueDelivery,
+  deliveryExpiry,
+  FINISHED_RETENTION_MS,
   MAX_STORED_ATTEMPTS,
+  PENDING_RETENTION_MS,
   type StoredAttempt,
   type SvixMessageState,
 } from './delivery-row.ts';
-import { deliveryExpiry, FINISHED_RETENTION_MS, PENDING_RETENTION_MS } from './retention.ts';
+
+/** Each delivery writes all of them, so each has a reason here. */
+const DELIVERY_INDEXES: readonly IndexDescription[] = [
+  // Due deliveries by endpoint.
+  { key: { endpoint: 1, dueAt: 1 }, partialFilterExpression: DUE_FILTER },
+  DUE_INDEX,
+  // The first delivery of each document, for ordered endpoints.
+  {
+    key: { endpoint: 1, document: 1, epoch: 1, number: 1 },
+    partialFilterExpression: { ordered: true, ...DUE_FILTER },
+  },
+  // Lists: all, by endpoint, by state, by event.
+  { key: { createdAt: -1, _id: -1 } },
+  { key: { endpoint: 1, createdAt: -1, _id: -1 } },
+  { key: { state: 1, createdAt: -1, _id: -1 } },
+  { key: { event: 1 } },
+  EXPIRY_INDEX,
+];
 
 interface BodyRow {
   _id: ObjectId;

@@ -2,8 +2,7 @@
 import type { ObjectId } from 'mongodb';
 import type { EndpointTarget } from '../../endpoint/endpoint.ts';
 import type { NewDelivery } from '../sender.ts';
-import type { DeliveryRow } from './delivery-row.ts';
-import { deliveryExpiry, FINISHED_RETENTION_MS, PENDING_RETENTION_MS } from './retention.ts';
+import { type DeliveryRow, deliveryExpiry, FINISHED_RETENTION_MS, PENDING_RETENTION_MS } from './delivery-row.ts';
 
 /** Far below the 48 MB limit of one command. */
 const MAX_BATCH = 500;

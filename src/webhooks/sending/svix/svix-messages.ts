@@ -2,7 +2,7 @@
 import type { MessageAttemptOut } from 'svix';
 import { type AttemptResponse, statusError } from '../attempt-outcome.ts';
 import type { DueDelivery } from '../queue/delivery-row.ts';
-import { FINISHED_RETENTION_MS } from '../queue/retention.ts';
+import { FINISHED_RETENTION_MS } from '../queue/delivery-row.ts';
 import { type SvixApi, SvixError } from './svix-api.ts';
 
 /** Attempts read by one call: Svix's schedule has eight for one delivery. */
