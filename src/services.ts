@@ -3,7 +3,7 @@ import { createOAuthServices, type OAuthServices } from './auth/oauth-services.t
 import { RequestRateLimiter } from './auth/request-rate.ts';
 import { type AuthServices, createAuthServices } from './auth/services.ts';
 import { VERSION } from './cli-text.ts';
-import { BulkWrites } from './collections/bulk-writes.ts';
+import { FilterWrites } from './collections/bulk-writes.ts';
 import { CollectionAdmin } from './collections/collection-admin.ts';
 import { CollectionRegistry } from './collections/collection-registry.ts';
 import { Collections } from './collections/collections.ts';
@@ -22,7 +22,7 @@ import { Transactions } from './database/transactions.ts';
 import { Egress } from './egress/egress.ts';
 import { Audit } from './events/audit/audit.ts';
 import { AuditStore } from './events/audit/audit-store.ts';
-import { createLogCallback, type LogTargets } from './events/log/log-callback.ts';
+import { createServerLogWriter, type LogTargets } from './events/log/log-callback.ts';
 import { createEventServices, type EventServices } from './events/services.ts';
 import type { Files } from './files/files.ts';
 import { createFileServices } from './files/services.ts';
@@ -57,7 +57,7 @@ export interface Services {
   readonly impersonation: Impersonation;
   readonly streamedResponses: StreamedResponses;
   readonly collections: Collections;
-  readonly byFilter: BulkWrites;
+  readonly byFilter: FilterWrites;
   readonly atomic: TransactionRunner;
   readonly idempotency: Idempotency;
   /** Runs write hooks. */
@@ -173,7 +173,7 @@ async function createServicesOn(mongo: Mongo, config: Config, surroundings: Surr
     hooks,
     cursorKeys: signing.cursors,
   });
-  const byFilter = new BulkWrites({ store, registry, atomic, hooks });
+  const byFilter = new FilterWrites({ store, registry, atomic, hooks });
   const keys = new IdempotencyStore(mongo);
   await keys.start();
   const idempotency = new Idempotency(keys, atomic);
@@ -193,7 +193,7 @@ async function createServicesOn(mongo: Mongo, config: Config, surroundings: Surr
     cleanup,
   });
 
-  const onLog = createLogCallback({ onError, onAdvice });
+  const onLog = createServerLogWriter({ onError, onAdvice });
   const events = await createEventServices({ mongo, config: config.events, onLog, cleanup });
   // What every process caches and updates within a second.
   const held = [policyRegistry, oauth.providers, oauth.redirects, auth.email.emailTemplates];

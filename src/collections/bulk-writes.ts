@@ -19,7 +19,7 @@ import {
   grantsForDocumentAsync,
   isDatabaseFilterExact,
   isInScope,
-  requireReadablePaths,
+  requireFilterableFields,
 } from '../policies/scope-filter.ts';
 import { bindVariables } from '../query/evaluate/bind-variables.ts';
 import { compileMatcher, type DocumentMatcher } from '../query/evaluate/match.ts';
@@ -31,7 +31,7 @@ import type { OpenTransaction } from './open-transaction.ts';
 import type { DocumentStore } from './store/store.ts';
 import { toStoredChange } from './store/stored-change.ts';
 import type { TransactionRunner } from './transaction-runner.ts';
-import type { DocumentChange } from './write/change-types.ts';
+import type { RequestedChange } from './write/change-types.ts';
 import type { WriteContext } from './write-context.ts';
 import type { WriteHooks } from './write-hooks.ts';
 import {
@@ -76,7 +76,7 @@ export interface BulkWritesDeps {
   readonly now?: () => Date;
 }
 
-export class BulkWrites {
+export class FilterWrites {
   readonly #deps: BulkWritesDeps;
 
   constructor(deps: BulkWritesDeps) {
@@ -94,7 +94,7 @@ export class BulkWrites {
     scope: Scope<'update'>,
     name: CollectionName,
     requested: BulkTarget,
-    change: DocumentChange,
+    change: RequestedChange,
     write: WriteContext,
   ): Promise<AffectedCounts> {
     const { store } = this.#deps;
@@ -220,7 +220,7 @@ function bulkWriteFilter(scope: Scope<'update' | 'delete'>, query: Pick<BulkTarg
   const [path, ...others] = [...pathsInFilter(query.filter)].filter((one) => one !== '_id');
   if (path === undefined) return combineScopeFilters(requested, scope);
   if (reader === null) throw fieldHidden(path);
-  requireReadablePaths(reader, [path, ...others]);
+  requireFilterableFields(reader, [path, ...others]);
   return combineScopeFilters(requested, reader, scope);
 }
 

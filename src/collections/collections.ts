@@ -29,7 +29,7 @@ import { isComparableDocument, toStoredChange } from './store/stored-change.ts';
 import { encodeStoredDocument, type StoredDocument, toStoredDocument } from './store/stored-document.ts';
 import type { TransactionRunner } from './transaction-runner.ts';
 import type { JsonObject } from './write/build-document.ts';
-import type { DocumentChange } from './write/change-types.ts';
+import type { RequestedChange } from './write/change-types.ts';
 import type { WriteContext, WriteScopes } from './write-context.ts';
 import type { WriteAction, WriteHooks } from './write-hooks.ts';
 import {
@@ -232,7 +232,7 @@ export class Collections {
     scope: Scope<'update'>,
     name: CollectionName,
     id: string,
-    change: DocumentChange,
+    change: RequestedChange,
     write: WriteContext,
   ): Promise<StoredDocument> {
     const changed = await this.#change(scope, name, id, write, change);
@@ -279,7 +279,7 @@ export class Collections {
     name: CollectionName,
     id: string,
     write: WriteContext,
-    change: DocumentChange,
+    change: RequestedChange,
   ): Promise<StoredDocument | null> {
     const attempt = async (within = write.within): Promise<StoredDocument | null | undefined> => {
       const raw = await this.#lookup.find(scope, name, id, within);

@@ -21,7 +21,7 @@ import {
   proposeUpdate,
 } from './write/authorize-write.ts';
 import type { JsonObject, WriteOrigin } from './write/build-document.ts';
-import type { DocumentChange } from './write/change-types.ts';
+import type { RequestedChange } from './write/change-types.ts';
 import type { WriteAction, WriteHook, WriteHookContext, WriteHooks } from './write-hooks.ts';
 
 /** Writes per batch: a hook may need an operation or two for each, and its operations are limited. */
@@ -96,7 +96,7 @@ export async function finalizeCreates(
  */
 export function finalizeUpdates(
   scope: Scope<'update'>,
-  change: DocumentChange,
+  change: RequestedChange,
   stored: readonly StoredState[],
   context: WritePipelineContext,
   annotate?: AnnotateWriteError<StoredState>,

@@ -235,7 +235,7 @@ function arrange(settings: Settings, location: PublicLocation): Config {
       bodyBytes: settings.MILLRACE_MAX_BODY_BYTES,
       bodyTimeoutMs: settings.MILLRACE_BODY_TIMEOUT_MS,
       headerTimeoutMs: settings.MILLRACE_HEADER_TIMEOUT_MS,
-      idleTimeoutMs: settings.MILLRACE_IDLE_TIMEOUT_MS,
+      idleTimeoutMs: settings.MILLRACE_KEEP_ALIVE_TIMEOUT_MS,
       connectionsPerAddress: settings.MILLRACE_MAX_CONNECTIONS_PER_IP,
       shutdownTimeoutMs: settings.MILLRACE_SHUTDOWN_TIMEOUT_MS,
       rate: {
@@ -251,13 +251,13 @@ function arrange(settings: Settings, location: PublicLocation): Config {
     webhooks: { svix: svixOf(settings) },
     realtime: { maxClients: settings.MILLRACE_MAX_LIVE_CLIENTS, heartbeatMs: settings.MILLRACE_HEARTBEAT_MS },
     held: {
-      bytes: settings.MILLRACE_CLIENT_MEMORY_BYTES ?? null,
+      bytes: settings.MILLRACE_MAX_MEMORY_BYTES_ALL_CLIENTS ?? null,
       bytesPerClient: settings.MILLRACE_MAX_MEMORY_BYTES_PER_CLIENT ?? (production ? null : Number.MAX_SAFE_INTEGER),
     },
     quotas: {
-      documents: settings.MILLRACE_QUOTA_DOCUMENTS,
-      files: settings.MILLRACE_QUOTA_FILES,
-      bytes: settings.MILLRACE_QUOTA_BYTES,
+      documents: settings.MILLRACE_QUOTA_DOCUMENTS_PER_USER,
+      files: settings.MILLRACE_QUOTA_FILES_PER_USER,
+      bytes: settings.MILLRACE_QUOTA_FILE_BYTES_PER_USER,
     },
     collections: {
       queryTimeoutMs: settings.MILLRACE_QUERY_TIMEOUT_MS,

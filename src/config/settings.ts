@@ -113,7 +113,7 @@ export const SETTINGS_SCHEMA = Type.Object({
     1,
     300_000,
   ),
-  MILLRACE_IDLE_TIMEOUT_MS: time('How long an idle kept-alive connection stays open.', 72_000),
+  MILLRACE_KEEP_ALIVE_TIMEOUT_MS: time('How long an idle kept-alive connection stays open.', 72_000),
   MILLRACE_MAX_CONNECTIONS_PER_IP: count(
     'Maximum number of open connections from one IP address, or one /64 of IPv6; more are closed at once. Trusted proxies have no limit.',
     1_024,
@@ -198,7 +198,7 @@ export const SETTINGS_SCHEMA = Type.Object({
   ),
   MILLRACE_MAX_LIVE_CLIENTS: count('Maximum number of clients with live data per process; more are rejected.', 50_000),
   MILLRACE_HEARTBEAT_MS: time('How long a connection with live data is idle before a heartbeat is sent.', 25_000, 100),
-  MILLRACE_CLIENT_MEMORY_BYTES: Type.Optional(
+  MILLRACE_MAX_MEMORY_BYTES_ALL_CLIENTS: Type.Optional(
     Type.Integer({
       description:
         'Maximum memory held for clients, in bytes: live data (windows, snapshots being sent, send queues) and long ' +
@@ -209,8 +209,8 @@ export const SETTINGS_SCHEMA = Type.Object({
   MILLRACE_MAX_MEMORY_BYTES_PER_CLIENT: Type.Optional(
     Type.Integer({
       description:
-        'Maximum part of MILLRACE_CLIENT_MEMORY_BYTES for one principal, or for one anonymous IP address or /64 of IPv6, in bytes. ' +
-        'Production default: a quarter of MILLRACE_CLIENT_MEMORY_BYTES, at most 64 MiB. Development: no limit for each client.',
+        'Maximum part of MILLRACE_MAX_MEMORY_BYTES_ALL_CLIENTS for one principal, or for one anonymous IP address or /64 of IPv6, in bytes. ' +
+        'Production default: a quarter of MILLRACE_MAX_MEMORY_BYTES_ALL_CLIENTS, at most 64 MiB. Development: no limit for each client.',
       minimum: 65_536,
     }),
   ),
@@ -233,13 +233,17 @@ export const SETTINGS_SCHEMA = Type.Object({
     'on: functions of plugins run in a separate process. jitless: without the JIT compiler of V8, slower and with a smaller ' +
       'attack surface. off: no function runs, and calls get 503.',
   ),
-  MILLRACE_QUOTA_DOCUMENTS: count(
+  MILLRACE_QUOTA_DOCUMENTS_PER_USER: count(
     'Maximum number of documents that one user or key has created; 0 means no limit.',
     0,
     0,
   ),
-  MILLRACE_QUOTA_FILES: count('Maximum number of files that one user or key has created; 0 means no limit.', 0, 0),
-  MILLRACE_QUOTA_BYTES: count(
+  MILLRACE_QUOTA_FILES_PER_USER: count(
+    'Maximum number of files that one user or key has created; 0 means no limit.',
+    0,
+    0,
+  ),
+  MILLRACE_QUOTA_FILE_BYTES_PER_USER: count(
     'Maximum number of bytes in all files that one user or key has created; 0 means no limit.',
     0,
     0,

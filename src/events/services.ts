@@ -17,7 +17,7 @@ import { FairSemaphore } from '../lib/concurrency/fair-semaphore.ts';
 import type { Scope } from '../policies/scope.ts';
 import { type EventLogState, type EventLogSummary, readEventLogState, summarizeEventLog } from './event-log-state.ts';
 import { EventLog } from './log/event-log.ts';
-import type { LogCallback } from './log/log-callback.ts';
+import type { WriteServerLog } from './log/log-callback.ts';
 import type { LogRow } from './log/log-row.ts';
 import { LogTail } from './log/log-tail.ts';
 import { requireChangeStreamSupport } from './read/change-stream-support.ts';
@@ -65,7 +65,7 @@ export interface EventServices {
 export interface EventServicesDeps {
   readonly mongo: { readonly data: Db; readonly log: Db };
   readonly config: Config['events'];
-  readonly onLog: LogCallback;
+  readonly onLog: WriteServerLog;
   /** Receives what stops the services. */
   readonly cleanup: AsyncDisposableStack;
 }

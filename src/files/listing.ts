@@ -14,8 +14,8 @@ import type { Scope } from '../policies/scope.ts';
 import {
   combineScopeFilters,
   isDatabaseFilterExact,
-  requireReadablePaths,
-  requireVisiblePaths,
+  requireFilterableFields,
+  requireSelectableFields,
 } from '../policies/scope-filter.ts';
 import { bindVariables } from '../query/evaluate/bind-variables.ts';
 import { pathsInFilter } from '../query/filter.ts';
@@ -60,8 +60,8 @@ export async function listFiles(
   deps: FileListingDeps,
 ): Promise<FileList> {
   requireFields(query);
-  requireReadablePaths(scope, [...pathsInFilter(query.filter), ...query.sort.map(({ path }) => path)]);
-  if (query.fields?.mode === 'include') requireVisiblePaths(scope, query.fields.paths);
+  requireFilterableFields(scope, [...pathsInFilter(query.filter), ...query.sort.map(({ path }) => path)]);
+  if (query.fields?.mode === 'include') requireSelectableFields(scope, query.fields.paths);
   const { store, listTimeoutMs, cursorKeys } = deps;
   const filter = combineScopeFilters(
     bindVariables(query.filter, principalBindings(scope.principal, now)).filter,

@@ -5,7 +5,7 @@ import { MillraceError } from '../lib/errors.ts';
 import { parseQueryParameters, queryString, refuseCompressedBody, requestBaseUrl } from '../lib/request.ts';
 import { MAX_UNSTREAMED_BYTES } from '../lib/streaming/chunks.ts';
 import type { Policies } from '../policies/policies.ts';
-import type { InitialRights } from '../policies/revalidation/revalidation.ts';
+import type { RightsAtRequestStart } from '../policies/revalidation/revalidation.ts';
 import type { StreamedResponses } from '../policies/revalidation/streamed-responses.ts';
 import type { PolicyAction, Scope, ScopeAction } from '../policies/scope.ts';
 import { childFieldTree, FULL_FIELD_TREE } from '../query/evaluate/field-tree.ts';
@@ -59,7 +59,7 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
   const scopeOf = <A extends PolicyAction>(request: FastifyRequest, action: A): Scope<ScopeAction<A>> =>
     policies.scope(request.principal, action, '_files');
   /** The rights that a streamed response or an upload starts with. */
-  const grantsOf = (request: FastifyRequest, action: PolicyAction, scope: Scope): InitialRights => ({
+  const grantsOf = (request: FastifyRequest, action: PolicyAction, scope: Scope): RightsAtRequestStart => ({
     principal: request.principal,
     asker: request.asker,
     as: request.as,

@@ -1,5 +1,5 @@
 /** Creates and starts the services of functions: the active plugins, the sandbox, the callers, the queue and the runs. */
-import type { BulkWrites } from '../collections/bulk-writes.ts';
+import type { FilterWrites } from '../collections/bulk-writes.ts';
 import type { CollectionRegistry } from '../collections/collection-registry.ts';
 import type { Collections } from '../collections/collections.ts';
 import type { TransactionRunner } from '../collections/transaction-runner.ts';
@@ -72,7 +72,7 @@ export interface FunctionServicesDeps {
   readonly events: EventServices;
   readonly config: FunctionsConfig;
   readonly collections: Collections;
-  readonly byFilter: BulkWrites;
+  readonly byFilter: FilterWrites;
   readonly atomic: TransactionRunner;
   readonly registry: CollectionRegistry;
   readonly files: Files;

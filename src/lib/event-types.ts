@@ -89,7 +89,7 @@ export const AUDIT_EVENT_TYPES = {
       as: 'the principal that an administrator impersonated: `user:<id>`, `role:<name>`, `key:<id>`, `anonymous`',
     },
   },
-  'system.auth.setup-link': { audience: '_admin:accounts', details: {} },
+  'system.auth.setup-link-created': { audience: '_admin:accounts', details: {} },
   'system.session.revoked': {
     audience: '_admin:accounts',
     details: { session: 'id of the session', user: 'id of its user', reason: 'why the session ended' },
@@ -158,7 +158,7 @@ export const AUDIT_EVENT_TYPES = {
       event: 'id of the event of a trigger, or null',
     },
   },
-  'system.function.scheduled': {
+  'system.run.scheduled': {
     audience: '_events',
     details: {
       function: '`plugin/name`',

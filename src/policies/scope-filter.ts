@@ -155,7 +155,7 @@ export function isReadable(scope: Scope, path: string): boolean {
  * @param paths stored paths that a filter, a sort or an expansion reads
  * @throws MillraceError `field-hidden`
  */
-export function requireReadablePaths(scope: Scope, paths: Iterable<string>): void {
+export function requireFilterableFields(scope: Scope, paths: Iterable<string>): void {
   if (!hidesFields(scope)) return;
   for (const path of paths) if (!isReadable(scope, path)) throw fieldHidden(path);
 }
@@ -165,7 +165,7 @@ export function requireReadablePaths(scope: Scope, paths: Iterable<string>): voi
  * @param paths stored paths
  * @throws MillraceError `field-hidden`
  */
-export function requireVisiblePaths(scope: Scope, paths: Iterable<string>): void {
+export function requireSelectableFields(scope: Scope, paths: Iterable<string>): void {
   if (!hidesFields(scope)) return;
   for (const path of paths) if (!scope.grants.some(({ read }) => mayIncludePath(read, path))) throw fieldHidden(path);
 }

@@ -7,7 +7,7 @@ import type { Mongo } from '../database/mongo.ts';
 import { type ChangeStamp, SYSTEM_STAMP } from '../database/system-collection.ts';
 import type { Transactions } from '../database/transactions.ts';
 import type { Egress } from '../egress/egress.ts';
-import type { LogCallback } from '../events/log/log-callback.ts';
+import type { WriteServerLog } from '../events/log/log-callback.ts';
 import type { EventServices } from '../events/services.ts';
 import type { Encryption } from '../lib/encryption.ts';
 import type { Policies } from '../policies/policies.ts';
@@ -59,7 +59,7 @@ export interface WebhookServicesDeps {
 export interface SenderDeps {
   readonly mongo: Pick<Mongo, 'log'>;
   readonly egress: Egress;
-  readonly onLog: LogCallback;
+  readonly onLog: WriteServerLog;
   /** Version of the program. */
   readonly version: string;
 }

@@ -30,7 +30,7 @@ const ELSEWHERE = new Set([
   'system.delivery.failed',
   'system.run.attempt-failed',
   'system.run.failed',
-  'system.function.scheduled',
+  'system.run.scheduled',
   'system.function.replayed',
   'system.function.quarantined',
 ]);

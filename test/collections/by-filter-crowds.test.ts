@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
 import { NO_PRECONDITIONS } from '../../src/collections/store/preconditions.ts';
-import type { DocumentChange } from '../../src/collections/write/change-types.ts';
+import type { RequestedChange } from '../../src/collections/write/change-types.ts';
 import { parseCollectionName } from '../../src/database/collection-names.ts';
 import { parseFilterJson } from '../../src/query/parse/parse-filter-json.ts';
 import { buildTestApp } from '../helpers/app.ts';
@@ -87,7 +87,7 @@ t.test('other requests run between any two documents of a write by filter', asyn
   };
   let counting = setImmediate(count);
   const seen: number[] = [];
-  const change: DocumentChange = {
+  const change: RequestedChange = {
     kind: 'edit',
     reads: [],
     writes: [],

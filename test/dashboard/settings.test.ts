@@ -9,7 +9,11 @@ import { ask, PASSWORD, signInAdmin } from '../helpers/users.ts';
 const options = { skip: whyNoBrowser() ?? false, timeout: 120_000 };
 
 t.test('an administrator sets up how people sign in', options, async (t) => {
-  const settings = { MILLRACE_MODE: 'production', MILLRACE_EGRESS_ALLOW: '127.0.0.0/8,::1', MILLRACE_QUOTA_FILES: '7' };
+  const settings = {
+    MILLRACE_MODE: 'production',
+    MILLRACE_EGRESS_ALLOW: '127.0.0.0/8,::1',
+    MILLRACE_QUOTA_FILES_PER_USER: '7',
+  };
   const { app, services } = await buildTestApp(t, settings);
   const origin = await app.listen({ host: '127.0.0.1', port: 0 });
   const owner = await signInAdmin(app, services);
@@ -145,7 +149,7 @@ t.test('an administrator sets up how people sign in', options, async (t) => {
     await isFine('the installation on a phone, dark');
     t.equal(await page.evaluate('document.documentElement.scrollWidth'), 390);
     for (const [tab, words] of [
-      ['limits', 'MILLRACE_QUOTA_FILES'],
+      ['limits', 'MILLRACE_QUOTA_FILES_PER_USER'],
       ['team', 'Roles'],
       ['sign-in', 'Redirect URLs'],
     ] as const) {

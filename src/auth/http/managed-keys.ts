@@ -2,7 +2,7 @@
 import { stampFromPrincipal } from '../identity/principal.ts';
 import type { ApiKeyView } from '../tokens/api-key.ts';
 import type { ApiKeys, NewApiKey } from '../tokens/api-keys.ts';
-import type { AdminAccountsScope } from './managed-users.ts';
+import type { ManageAccountsScope } from './managed-users.ts';
 
 export class ManagedApiKeys {
   readonly #keys: ApiKeys;
@@ -12,22 +12,22 @@ export class ManagedApiKeys {
   }
 
   /** @param after id of the last one of the previous page */
-  list(_scope: AdminAccountsScope<'read'>, after: string | null, limit: number): Promise<readonly ApiKeyView[]> {
+  list(_scope: ManageAccountsScope<'read'>, after: string | null, limit: number): Promise<readonly ApiKeyView[]> {
     return this.#keys.list(after, limit);
   }
 
   /** Null when there is no such key. */
-  get(_scope: AdminAccountsScope<'read'>, id: string): Promise<ApiKeyView | null> {
+  get(_scope: ManageAccountsScope<'read'>, id: string): Promise<ApiKeyView | null> {
     return this.#keys.get(id);
   }
 
   /** @returns the key without its secret, and its text, which cannot be shown again */
-  create(scope: AdminAccountsScope<'create'>, requested: NewApiKey, request: string): ReturnType<ApiKeys['create']> {
+  create(scope: ManageAccountsScope<'create'>, requested: NewApiKey, request: string): ReturnType<ApiKeys['create']> {
     return this.#keys.create(requested, stampFromPrincipal(scope, request));
   }
 
   /** Revokes a key; false when there is none. */
-  remove(scope: AdminAccountsScope<'delete'>, id: string, request: string): Promise<boolean> {
+  remove(scope: ManageAccountsScope<'delete'>, id: string, request: string): Promise<boolean> {
     return this.#keys.remove(id, stampFromPrincipal(scope, request));
   }
 }

@@ -16,7 +16,7 @@ type UserSearch = Parameters<Users['list']>[0];
 type UserChanges = Parameters<Users['change']>[1];
 
 /** The right to do something with the users and keys of others. */
-export type AdminAccountsScope<A extends ResourceAction> = Scope<A, '_admin:accounts'>;
+export type ManageAccountsScope<A extends ResourceAction> = Scope<A, '_admin:accounts'>;
 
 export interface ManagedUsersDeps {
   readonly users: Users;
@@ -44,7 +44,7 @@ export class ManagedUsers {
 
   /** @param after id of the last one of the previous page */
   list(
-    _scope: AdminAccountsScope<'read'>,
+    _scope: ManageAccountsScope<'read'>,
     requested: UserSearch,
     after: string | null,
     limit: number,
@@ -53,12 +53,12 @@ export class ManagedUsers {
   }
 
   /** @throws MillraceError `session-not-found` */
-  get(_scope: AdminAccountsScope<'read'>, id: string): Promise<User> {
+  get(_scope: ManageAccountsScope<'read'>, id: string): Promise<User> {
     return this.#users.get(id);
   }
 
   /** @throws MillraceError `forbidden` and `reauthentication-required` for an administrator, `invalid-body`, and those of {@link Users.create} */
-  async create(scope: AdminAccountsScope<'create'>, requested: NewUser, request: string): Promise<User> {
+  async create(scope: ManageAccountsScope<'create'>, requested: NewUser, request: string): Promise<User> {
     const { kind = 'user', roles, username, email } = requested;
     requireAdminFor(scope.principal, kind);
     if (kind === 'admin') await this.#reauthentication.require(scope.principal);
@@ -70,7 +70,7 @@ export class ManagedUsers {
   }
 
   /** @throws MillraceError `forbidden` and `reauthentication-required` for an administrator, `invalid-body`, and those of {@link Users.change} */
-  async change(scope: AdminAccountsScope<'update'>, id: string, change: UserChanges, request: string): Promise<User> {
+  async change(scope: ManageAccountsScope<'update'>, id: string, change: UserChanges, request: string): Promise<User> {
     const { kind } = await this.#requireManageable(scope, id);
     if (kind === 'admin') await this.#reauthentication.require(scope.principal);
     requireKnownRoles(kind, change.roles);
@@ -78,7 +78,7 @@ export class ManagedUsers {
   }
 
   /** @throws MillraceError `forbidden` and `reauthentication-required` for an administrator, `session-not-found`, `last-owner` */
-  async remove(scope: AdminAccountsScope<'delete'>, id: string, request: string): Promise<void> {
+  async remove(scope: ManageAccountsScope<'delete'>, id: string, request: string): Promise<void> {
     const { kind } = await this.#requireManageable(scope, id);
     if (kind === 'admin') await this.#reauthentication.require(scope.principal);
     await this.#users.remove(id, stampFromPrincipal(scope, request));
@@ -88,14 +88,14 @@ export class ManagedUsers {
    * Removes the second factor of an account, for a user who has lost it.
    * @throws MillraceError `forbidden` for an administrator, `reauthentication-required`, `session-not-found`
    */
-  async removeFactor(scope: AdminAccountsScope<'delete'>, id: string, request: string): Promise<void> {
+  async removeFactor(scope: ManageAccountsScope<'delete'>, id: string, request: string): Promise<void> {
     await this.#requireManageable(scope, id);
     await this.#reauthentication.require(scope.principal);
     await this.#factors.remove(id, stampFromPrincipal(scope, request));
   }
 
   /** @throws MillraceError `session-not-found` */
-  async passkeys(_scope: AdminAccountsScope<'read'>, id: string): Promise<readonly PasskeyView[]> {
+  async passkeys(_scope: ManageAccountsScope<'read'>, id: string): Promise<readonly PasskeyView[]> {
     await this.#users.get(id);
     return this.#passkeys.list(id);
   }
@@ -104,33 +104,33 @@ export class ManagedUsers {
    * Removes all passkeys of an account, for a user who has lost them.
    * @throws MillraceError `forbidden` for an administrator, `reauthentication-required`, `session-not-found`
    */
-  async removePasskeys(scope: AdminAccountsScope<'delete'>, id: string, request: string): Promise<void> {
+  async removePasskeys(scope: ManageAccountsScope<'delete'>, id: string, request: string): Promise<void> {
     await this.#requireManageable(scope, id);
     await this.#reauthentication.require(scope.principal);
     await this.#passkeys.removeAll(id, stampFromPrincipal(scope, request));
   }
 
   /** @throws MillraceError `session-not-found` */
-  async sessions({ principal }: AdminAccountsScope<'read'>, id: string): Promise<readonly SessionView[]> {
+  async sessions({ principal }: ManageAccountsScope<'read'>, id: string): Promise<readonly SessionView[]> {
     await this.#users.get(id);
     return this.#sessions.list(id, 'session' in principal ? principal.session : null);
   }
 
   /** @throws MillraceError `forbidden` for an administrator, `session-not-found` */
-  async endSessions(scope: AdminAccountsScope<'delete'>, id: string, request: string): Promise<void> {
+  async endSessions(scope: ManageAccountsScope<'delete'>, id: string, request: string): Promise<void> {
     await this.#requireManageable(scope, id);
     await this.#sessions.endAll(id, 'revoked', stampFromPrincipal(scope, request));
   }
 
   /** @throws MillraceError `forbidden` for an administrator, `session-not-found` for the account and for the session */
-  async endSession(scope: AdminAccountsScope<'delete'>, id: string, session: string, request: string): Promise<void> {
+  async endSession(scope: ManageAccountsScope<'delete'>, id: string, session: string, request: string): Promise<void> {
     await this.#requireManageable(scope, id);
     if (await this.#sessions.end(session, id, 'revoked', stampFromPrincipal(scope, request))) return;
     throw new MillraceError('session-not-found', 'There is no such session');
   }
 
   /** The user, if the principal may change users of its kind. */
-  async #requireManageable({ principal }: AdminAccountsScope<'update' | 'delete'>, id: string): Promise<User> {
+  async #requireManageable({ principal }: ManageAccountsScope<'update' | 'delete'>, id: string): Promise<User> {
     const user = await this.#users.get(id);
     requireAdminFor(principal, user.kind);
     return user;

@@ -61,7 +61,7 @@ export class FirstAdmin {
    */
   async link(base: string): Promise<string> {
     const token = await this.#deps.oneTimeTokens.make('setup', null, { alone: true });
-    await this.#deps.activity.record('system.auth.setup-link', {}, SYSTEM_STAMP);
+    await this.#deps.activity.record('system.auth.setup-link-created', {}, SYSTEM_STAMP);
     return `${base}/dashboard/setup#${token}`;
   }
 

@@ -19,7 +19,7 @@ const FACTOR_PREFIX = 'factor:';
 
 /** One attempt to sign in, or to confirm a password. */
 export interface SignInAttempt {
-  /** What its failures are counted under: {@link nameThrottleKey}, {@link userThrottleKey}, {@link mfaThrottleKey} or {@link passkeyThrottleKey}. */
+  /** What its failures are counted under: {@link nameThrottleKey}, {@link passwordConfirmationThrottleKey}, {@link mfaThrottleKey} or {@link passkeyThrottleKey}. */
   readonly throttleKey: string;
   /** Id of the user; null when no user has the name. */
   readonly user: string | null;
@@ -36,7 +36,7 @@ export function nameThrottleKey(name: string): string {
 }
 
 /** The key for a signed-in user; attempts of unauthenticated clients never count under it. */
-export function userThrottleKey(id: string): string {
+export function passwordConfirmationThrottleKey(id: string): string {
   return `user:${id}`;
 }
 

@@ -12,7 +12,12 @@ import { type SessionOrigin, stampFromOrigin } from '../sessions/session.ts';
 import type { Sessions, SessionTokens } from '../sessions/sessions.ts';
 import type { NewUser, Users } from '../users/users.ts';
 import type { Recovery } from './account-recovery.ts';
-import { type LoginThrottle, nameThrottleKey, type SignInAttempt, userThrottleKey } from './login-throttle.ts';
+import {
+  type LoginThrottle,
+  nameThrottleKey,
+  passwordConfirmationThrottleKey,
+  type SignInAttempt,
+} from './login-throttle.ts';
 import type { MfaGate } from './mfa-gate.ts';
 
 export interface SignInResult extends SessionTokens {
@@ -133,7 +138,7 @@ export class SignIn {
    */
   async confirmPassword(user: User, password: string, origin: SessionOrigin): Promise<void> {
     if ((await this.#deps.passwords.mark(user._id)) === null) throw passwordNotSet();
-    const attempt = { throttleKey: userThrottleKey(user._id), user: user._id, ip: origin.ip };
+    const attempt = { throttleKey: passwordConfirmationThrottleKey(user._id), user: user._id, ip: origin.ip };
     if (!(await this.#isRight(user, password, attempt, origin))) throw invalidCredentials();
   }
 

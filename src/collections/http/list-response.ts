@@ -10,7 +10,7 @@ import {
   prepareBody,
   splitIntoChunks,
 } from '../../lib/streaming/chunks.ts';
-import type { InitialRights } from '../../policies/revalidation/revalidation.ts';
+import type { RightsAtRequestStart } from '../../policies/revalidation/revalidation.ts';
 import type { StreamedResponse, StreamedResponses } from '../../policies/revalidation/streamed-responses.ts';
 import { pageLinks } from '../../query/page/page-links.ts';
 import type { ExpandDocuments } from '../read/expansion.ts';
@@ -33,7 +33,7 @@ export function sendHeadResponse(reply: FastifyReply): FastifyReply {
 export interface StreamingOptions {
   readonly streamedResponses: StreamedResponses;
   /** The rights that it begins with; null if they cannot be revoked. */
-  readonly rights: InitialRights | null;
+  readonly rights: RightsAtRequestStart | null;
 }
 
 /**

@@ -3,14 +3,14 @@ import { type RequestLike, requireBody, requireMediaType } from '../../lib/reque
 import { applyJsonPatch, type JsonPatch, parseJsonPatch } from '../patch/json-patch.ts';
 import { PATCH_MEDIA_TYPES } from '../patch/patch-bodies.ts';
 import { applyUpdate, parseUpdate } from '../patch/update.ts';
-import type { DocumentChange, FieldPath } from '../write/change-types.ts';
+import type { FieldPath, RequestedChange } from '../write/change-types.ts';
 import { parseObjectBody } from './request-body.ts';
 
 /**
  * Reads the patch that a request carries.
  * @throws MillraceError `unsupported-media-type`, `invalid-body-type`, `invalid-patch`, `unsupported-field-name`
  */
-export function parsePatch(request: RequestLike): DocumentChange {
+export function parsePatch(request: RequestLike): RequestedChange {
   const type = requireMediaType(request, PATCH_MEDIA_TYPES);
   switch (type) {
     case 'application/json':

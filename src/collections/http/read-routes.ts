@@ -6,15 +6,15 @@ import { encodeDocumentJson } from '../../database/json/json.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import { parseQueryParameters, queryString, requireMediaType } from '../../lib/request.ts';
 import type { Policies } from '../../policies/policies.ts';
-import type { InitialRights } from '../../policies/revalidation/revalidation.ts';
+import type { RightsAtRequestStart } from '../../policies/revalidation/revalidation.ts';
 import type { Scope } from '../../policies/scope.ts';
-import { requireReadablePaths } from '../../policies/scope-filter.ts';
+import { requireFilterableFields } from '../../policies/scope-filter.ts';
 import { type FieldSelection, includesMeta } from '../../query/evaluate/fields.ts';
 import { readParameters } from '../../query/parse/parameters.ts';
 import { parseQuery, parseQueryJson } from '../../query/parse/parse-query.ts';
 import type { Query } from '../../query/parse/query.ts';
 import { type PermittedExpansion, toPermittedExpansions } from '../read/expansion.ts';
-import { addExpandedReferenceFields, selectStoredFields, withWholeMeta } from '../read/field-selection.ts';
+import { selectFieldsForExpand, selectStoredFields, withWholeMeta } from '../read/field-selection.ts';
 import { requireVisibleFields } from '../read/projection.ts';
 import { matchesIfNoneMatch, parsePreconditions } from '../store/preconditions.ts';
 import {
@@ -109,7 +109,7 @@ function permittedExpansions(
   scope: Scope<'read'>,
   { expand }: Query,
 ): PermittedExpansion[] {
-  requireReadablePaths(
+  requireFilterableFields(
     scope,
     expand.map(({ path }) => path),
   );
@@ -123,7 +123,7 @@ function initialRights(
   scope: Scope<'read'>,
   name: CollectionName,
   expansions: readonly PermittedExpansion[],
-): InitialRights {
+): RightsAtRequestStart {
   const resources = [name, ...expansions.map(({ collection }) => collection)];
   return {
     principal,
@@ -142,7 +142,7 @@ function clientKey({ asker, ip }: FastifyRequest): string {
 
 /** The fields to cut to after the expansion has read the ids; null when the list already contains just these fields. */
 function toCut({ fields, expand }: Query): FieldSelection | null {
-  return addExpandedReferenceFields(fields, expand) === fields ? null : fields;
+  return selectFieldsForExpand(fields, expand) === fields ? null : fields;
 }
 
 function requestsForStream({ method, headers }: FastifyRequest): boolean {

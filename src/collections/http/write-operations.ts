@@ -9,7 +9,7 @@ import { MillraceError } from '../../lib/errors.ts';
 import { booleanParameter, parseQueryParameters, type RequestLike, requireMediaType } from '../../lib/request.ts';
 import type { Policies } from '../../policies/policies.ts';
 import type { Scope } from '../../policies/scope.ts';
-import type { BulkWrites } from '../bulk-writes.ts';
+import type { FilterWrites } from '../bulk-writes.ts';
 import type { Collections } from '../collections.ts';
 import { redactIndexError } from '../document-errors.ts';
 import type { OpenTransaction } from '../open-transaction.ts';
@@ -42,7 +42,7 @@ type Request = RequestLike & CollectionRequest;
 
 export interface WriteDeps {
   readonly collections: Collections;
-  readonly byFilter: BulkWrites;
+  readonly byFilter: FilterWrites;
   readonly policies: Policies;
 }
 

@@ -16,7 +16,7 @@ export function withWholeMeta(fields: FieldSelection | null): FieldSelection | n
 }
 
 /** The fields to read so that the ids to expand are among them; the same object when they already are. */
-export function addExpandedReferenceFields(
+export function selectFieldsForExpand(
   fields: FieldSelection | null,
   expand: readonly Expansion[],
 ): FieldSelection | null {

@@ -15,7 +15,7 @@ import type { SigningKeys } from '../../lib/signing-keys.ts';
 import { principalBindings } from '../../policies/bindings.ts';
 import { countInScope, filterPageByScope } from '../../policies/recheck-in-memory.ts';
 import type { Scope } from '../../policies/scope.ts';
-import { combineScopeFilters, isDatabaseFilterExact, requireReadablePaths } from '../../policies/scope-filter.ts';
+import { combineScopeFilters, isDatabaseFilterExact, requireFilterableFields } from '../../policies/scope-filter.ts';
 import { bindVariables } from '../../query/evaluate/bind-variables.ts';
 import { coversAllPaths, type FieldSelection, toMongoProjection } from '../../query/evaluate/fields.ts';
 import { splitPath } from '../../query/field-paths.ts';
@@ -37,7 +37,7 @@ import { type Query, queryFingerprint } from '../../query/parse/query.ts';
 import type { DocumentReader, ReadOptions } from '../store/document-reader.ts';
 import type { SortIndexes } from '../store/sort-indexes.ts';
 import type { DocumentStore } from '../store/store.ts';
-import { addExpandedReferenceFields, selectStoredFields } from './field-selection.ts';
+import { selectFieldsForExpand, selectStoredFields } from './field-selection.ts';
 import { createProjection, type Projection } from './projection.ts';
 
 /** Raw documents, and the positions of neighboring pages. */
@@ -91,12 +91,12 @@ export async function readList(
   { scope, name, query, now, within }: ListRequest,
   deps: ListDeps,
 ): Promise<DocumentList> {
-  requireReadablePaths(scope, pathsInFilter(query.filter));
-  requireReadablePaths(
+  requireFilterableFields(scope, pathsInFilter(query.filter));
+  requireFilterableFields(
     scope,
     query.sort.map(({ path }) => path),
   );
-  const shown = createProjection(scope, addExpandedReferenceFields(query.fields, query.expand));
+  const shown = createProjection(scope, selectFieldsForExpand(query.fields, query.expand));
   const requested = bindVariables(query.filter, principalBindings(scope.principal, now)).filter;
   const read = {
     scope,

@@ -8,7 +8,7 @@ import type { Scope } from '../../policies/scope.ts';
 import {
   hidesFields,
   isDatabaseFilterExact,
-  requireVisiblePaths,
+  requireSelectableFields,
   uniformVisibleFields,
 } from '../../policies/scope-filter.ts';
 import { createFieldTree, type FieldTree, intersectFieldTrees } from '../../query/evaluate/field-tree.ts';
@@ -51,7 +51,7 @@ export function createProjection(scope: Scope<'read'>, requested: FieldSelection
  * @throws MillraceError `field-hidden`
  */
 export function requireVisibleFields(scope: Scope<'read'>, requested: FieldSelection | null): void {
-  if (requested?.mode === 'include') requireVisiblePaths(scope, requested.paths);
+  if (requested?.mode === 'include') requireSelectableFields(scope, requested.paths);
 }
 
 /** The fields within the tree, or undefined when a projection cannot express that. */

@@ -58,7 +58,7 @@ export function hasFieldsBesidesId(document: Document | OrderedDocument): boolea
 }
 
 /** An update of `_meta` alone, which is not an event: the deletion that follows takes the actor from it. */
-export function toDeletionStamp({ by, request }: RequestStamp): Document[] {
+export function toDeletionActorUpdate({ by, request }: RequestStamp): Document[] {
   const meta = { $cond: [{ $eq: [{ $type: '$_meta' }, 'object'] }, '$_meta', {}] };
   return [{ $set: { _meta: { $mergeObjects: [meta, { $literal: { by, request } }] } } }];
 }

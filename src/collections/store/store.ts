@@ -28,7 +28,7 @@ import {
   hasFieldsBesidesId,
   idFilter,
   sessionOption,
-  toDeletionStamp,
+  toDeletionActorUpdate,
   toLockOperations,
   toReplaceOperation,
   unchangedFilter,
@@ -218,7 +218,7 @@ export class DocumentStore implements DocumentReader {
     const still = combineFilters({ ...idFilter(id), ...(old ? unchangedFilter(old) : {}) }, filter);
     const result = await this.#mongo.data
       .collection(name)
-      .updateOne(still, toDeletionStamp(stamp), sessionOption(session));
+      .updateOne(still, toDeletionActorUpdate(stamp), sessionOption(session));
     return result.matchedCount === 1;
   }
 
@@ -270,7 +270,7 @@ export class DocumentStore implements DocumentReader {
     session: ClientSession,
   ): Promise<void> {
     const collection = this.#mongo.data.collection(name);
-    await collection.updateMany(idFilter({ $in: ids }), toDeletionStamp(stamp), { session });
+    await collection.updateMany(idFilter({ $in: ids }), toDeletionActorUpdate(stamp), { session });
     await collection.deleteMany(idFilter({ $in: ids }), { session });
   }
 

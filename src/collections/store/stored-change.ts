@@ -13,7 +13,7 @@ import {
 } from '../../database/bson/stored-document.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import { SERVER_FIELDS } from '../../lib/server-fields.ts';
-import type { DocumentChange } from '../write/change-types.ts';
+import type { RequestedChange } from '../write/change-types.ts';
 import type { DocumentReplacement } from './field-order.ts';
 import { encodeStoredDocument, type StoredDocument, toStoredDocument } from './stored-document.ts';
 
@@ -36,7 +36,7 @@ export function toStoredChange(
   raw: Uint8Array,
   read: Document,
   computed: Document,
-  kind: DocumentChange['kind'],
+  kind: RequestedChange['kind'],
 ): StoredChange {
   const [id, old] = [decodeDocumentId(raw), withStoredFieldOrder(raw, read)];
   const next = kind === 'replace' ? computed : reorderFields(computed, decodeExactDocumentMap(raw));

@@ -31,7 +31,7 @@ import {
   visibleFields,
   type WriteOrigin,
 } from './build-document.ts';
-import type { DocumentChange, FieldPath } from './change-types.ts';
+import type { FieldPath, RequestedChange } from './change-types.ts';
 import {
   fieldNotWritable,
   mergeFields,
@@ -86,7 +86,7 @@ export function proposeCreate(
  */
 export async function proposeUpdate(
   scope: Scope<'update'>,
-  change: DocumentChange,
+  change: RequestedChange,
   old: Document,
   origin: WriteOrigin,
 ): Promise<ProposedWrite> {
@@ -135,12 +135,12 @@ export async function authorizeWrite(
   if (forbidden !== null) throw fieldNotWritable(splitPath(forbidden));
 }
 
-function computed(change: DocumentChange, old: Document, origin: WriteOrigin, rights: Rights): Document {
+function computed(change: RequestedChange, old: Document, origin: WriteOrigin, rights: Rights): Document {
   const free = rights.read === FULL_FIELD_TREE && rights.write === FULL_FIELD_TREE && rights.given.size === 0;
   return free ? compute(change, old, origin) : computeWithin(change, old, origin, rights);
 }
 
-function compute(change: DocumentChange, old: Document, origin: WriteOrigin): Document {
+function compute(change: RequestedChange, old: Document, origin: WriteOrigin): Document {
   switch (change.kind) {
     case 'replace':
       return buildReplacedDocument(old, change.body, origin);
@@ -154,7 +154,7 @@ function compute(change: DocumentChange, old: Document, origin: WriteOrigin): Do
 }
 
 function computeWithin(
-  change: DocumentChange,
+  change: RequestedChange,
   old: Document,
   origin: WriteOrigin,
   { read, write, given }: Rights,
@@ -185,7 +185,7 @@ function computeWithin(
  * Every field that a change names must be visible, even one that it only sets; a field that it sets must be writable.
  */
 function checkNames(
-  change: Extract<DocumentChange, { kind: 'edit' }>,
+  change: Extract<RequestedChange, { kind: 'edit' }>,
   read: FieldTree,
   write: FieldTree,
   given: Given,

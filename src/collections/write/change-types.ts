@@ -4,7 +4,7 @@ import type { JsonObject, WriteOrigin } from './build-document.ts';
 /** Path of a value in a document, as its names; may include array positions. */
 export type FieldPath = readonly string[];
 
-export type DocumentChange =
+export type RequestedChange =
   /** A replacement: only what the body contains remains. */
   | { readonly kind: 'replace'; readonly body: JsonObject }
   /** A merge patch (RFC 7396). */

@@ -177,7 +177,7 @@ export function pathHasArray(raw: Uint8Array, steps: readonly Uint8Array[]): boo
  * Where the bytes of a binary start. The old subtype 2 repeats the length before them. The server does not check that;
  * if the second length is missing, everything is content.
  */
-export function binaryStart(src: Uint8Array, start: number): number {
+export function binaryContentOffset(src: Uint8Array, start: number): number {
   const size = readInt32(src, start);
   return src[start + 4] === 2 && size >= 4 && readInt32(src, start + 5) === size - 4 ? start + 9 : start + 5;
 }

@@ -239,7 +239,7 @@ function regex(src: Buffer, start: number, end: number, how: Exactness): BSONReg
 }
 
 function binary(src: Buffer, start: number, end: number, how: Exactness): Binary {
-  const first = bson.binaryStart(src, start);
+  const first = bson.binaryContentOffset(src, start);
   const subtype = src[start + 4] ?? 0;
   const value = new Binary(Buffer.from(src.subarray(first, end)), subtype);
   if (subtype === Binary.SUBTYPE_BYTE_ARRAY && first === start + 5) return nearest(how, 'an old binary', value);

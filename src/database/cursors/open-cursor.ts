@@ -15,7 +15,7 @@ export const REPLY_BYTES = 1_048_576;
 /** A reply may have at most this many times the documents of the previous one. */
 const GROWTH = 8;
 
-export interface CursorDeps {
+export interface OpenCursorDeps {
   readonly db: Db;
   readonly collection: string;
   /** The session in which the cursor was opened: it can only be read in this session, which ends with the cursor. */
@@ -27,7 +27,7 @@ export interface CursorDeps {
 }
 
 export class OpenCursor {
-  readonly #deps: CursorDeps;
+  readonly #deps: OpenCursorDeps;
   #id: bigint;
   #batchSize: number;
 
@@ -35,7 +35,7 @@ export class OpenCursor {
    * @param id the cursor's id from the first reply; 0 at the end
    * @param first the first reply, to compute the size of the next ones
    */
-  constructor(deps: CursorDeps, id: bigint, first?: CursorReply) {
+  constructor(deps: OpenCursorDeps, id: bigint, first?: CursorReply) {
     this.#deps = deps;
     this.#id = id;
     this.#batchSize = first === undefined ? deps.batchSize : this.#after(first);

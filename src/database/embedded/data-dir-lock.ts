@@ -7,7 +7,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MillraceError } from '../../lib/errors.ts';
-import { findProcess, type RunningProgram, sendSignal, waitForProcessExit } from './process-info.ts';
+import { findProcess, type ProcessInfo, sendSignal, waitForProcessExit } from './process-info.ts';
 
 /** How long a mongod whose program has ended may take to close its files. */
 const END_LIMIT_MS = 15_000;
@@ -18,8 +18,8 @@ export const WATCHDOG_MARKER = 'millrace-watchdog';
 
 /** The user of a data folder: its mongod, and the program that the mongod belongs to, if that program is running. */
 export interface DataFolderHolder {
-  readonly mongod: RunningProgram;
-  readonly owner: RunningProgram | null;
+  readonly mongod: ProcessInfo;
+  readonly owner: ProcessInfo | null;
 }
 
 /** Finds the mongod that uses `data` (an absolute path); null if none does. */

@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
 /** A running process. */
-export interface RunningProgram {
+export interface ProcessInfo {
   readonly pid: number;
   /** The pid of its parent. */
   readonly parent: number;
@@ -23,7 +23,7 @@ const POLL_MS = 25;
 const run = promisify(execFile);
 
 /** Looks up one process; `null` if there is none, or if it is a zombie. */
-export async function findProcess(pid: number): Promise<RunningProgram | null> {
+export async function findProcess(pid: number): Promise<ProcessInfo | null> {
   if (!Number.isSafeInteger(pid) || pid <= 0 || platform === 'win32') return null;
   try {
     return platform === 'linux' ? await fromProc(pid) : await fromPs(pid);
@@ -36,7 +36,7 @@ export async function findProcess(pid: number): Promise<RunningProgram | null> {
  * Reads /proc/<pid>/stat, see proc(5): state is the 3rd field, ppid the 4th, num_threads the 20th, starttime the 22nd.
  * A killed process has state Z when its first thread has ended; its files stay open until the others have, too.
  */
-async function fromProc(pid: number): Promise<RunningProgram | null> {
+async function fromProc(pid: number): Promise<ProcessInfo | null> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const command = await readFile(`/proc/${pid}/cmdline`, 'utf8');
@@ -44,7 +44,7 @@ async function fromProc(pid: number): Promise<RunningProgram | null> {
   return { pid, parent: Number(fields[1]), started: fields[19] ?? '', command };
 }
 
-async function fromPs(pid: number): Promise<RunningProgram | null> {
+async function fromPs(pid: number): Promise<ProcessInfo | null> {
   const { stdout } = await run('ps', ['-ww', '-o', 'ppid=,stat=,lstart=,command=', '-p', String(pid)]);
   const match = /^\s*(\d+)\s+(\S+)\s+(\w+\s+\w+\s+\d+\s+[\d:]+\s+\d+)\s+(.*)$/.exec(stdout.trimEnd());
   if (match === null || match[2]?.startsWith('Z')) return null;
@@ -61,7 +61,7 @@ export function sendSignal(pid: number, name: 'SIGTERM' | 'SIGKILL'): boolean {
 }
 
 /** Waits until exactly this process has ended; `false` if it is still running after `limitMs`. */
-export async function waitForProcessExit(program: RunningProgram, limitMs: number): Promise<boolean> {
+export async function waitForProcessExit(program: ProcessInfo, limitMs: number): Promise<boolean> {
   for (const end = Date.now() + limitMs; ; await delay(POLL_MS)) {
     const now = await findProcess(program.pid);
     if (now === null || now.started !== program.started) return true;

@@ -213,7 +213,7 @@ function writeObjectId(src: Buffer, start: number, out: Buffer, to: number): num
 }
 
 function writeBinary(src: Buffer, start: number, end: number, out: Buffer, to: number): number {
-  const first = bson.binaryStart(src, start);
+  const first = bson.binaryContentOffset(src, start);
   if (src[start + 4] !== Binary.SUBTYPE_UUID || end - first !== 16) {
     out[to] = QUOTE;
     const at = to + 1 + out.write(src.toString('base64', first, end), to + 1, 'latin1');

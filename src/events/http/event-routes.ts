@@ -12,7 +12,7 @@ import { principalBindings } from '../../policies/bindings.ts';
 import type { Policies } from '../../policies/policies.ts';
 import type { Impersonation } from '../../policies/revalidation/impersonation.ts';
 import type { Scope } from '../../policies/scope.ts';
-import { requireReadablePaths } from '../../policies/scope-filter.ts';
+import { requireFilterableFields } from '../../policies/scope-filter.ts';
 import { bindVariables } from '../../query/evaluate/bind-variables.ts';
 import { FairScheduler } from '../../query/evaluate/fair-scheduler.ts';
 import { filterCost, isExpensiveMatch } from '../../query/evaluate/filter-cost.ts';
@@ -137,7 +137,7 @@ export async function eventRoutes(
     /** The current Scope: policies may change while a reader waits. */
     const scopeOf = (principal: ClientPrincipal): Scope<'read'> => {
       const scope = policies.scope(principal, 'read', name);
-      requireReadablePaths(scope, pathsInFilter(filter));
+      requireFilterableFields(scope, pathsInFilter(filter));
       return scope;
     };
     scopeOf(request.principal);

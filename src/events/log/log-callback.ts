@@ -1,5 +1,5 @@
 /** The log function of the event log, which the server connects to its logger. */
-export type LogCallback = (
+export type WriteServerLog = (
   level: 'info' | 'warn' | 'error',
   message: string,
   details: Readonly<Record<string, unknown>>,
@@ -11,7 +11,7 @@ export interface LogTargets {
 }
 
 /** Writes errors to the server's log as errors, and warnings, after which work continues by itself, as advice. */
-export function createLogCallback({ onError, onAdvice }: LogTargets): LogCallback {
+export function createServerLogWriter({ onError, onAdvice }: LogTargets): WriteServerLog {
   return (level, message, details) => {
     const text = `${message}: ${JSON.stringify(details)}`;
     if (level === 'error') onError(new Error(text));

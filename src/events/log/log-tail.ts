@@ -6,7 +6,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { readChangeStream } from '../../database/cursors/change-stream.ts';
 import type { EventLog } from './event-log.ts';
-import type { LogCallback } from './log-callback.ts';
+import type { WriteServerLog } from './log-callback.ts';
 import { decodeLogRow, type LogRow } from './log-row.ts';
 import { nextClusterTime } from './next-cluster-time.ts';
 import type { LogPosition } from './position.ts';
@@ -26,13 +26,13 @@ export interface LogTailListener {
 export interface LogTailOptions {
   readonly log: EventLog;
   readonly ring?: RingBuffer;
-  readonly onLog?: LogCallback;
+  readonly onLog?: WriteServerLog;
 }
 
 export class LogTail {
   readonly #log: EventLog;
   readonly #ring: RingBuffer;
-  readonly #note: LogCallback;
+  readonly #note: WriteServerLog;
   readonly #listeners = new Set<LogTailListener>();
   readonly #end = new AbortController();
   #stream = new AbortController();

@@ -6,7 +6,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Collection, Db } from 'mongodb';
 import type { EventLog } from '../log/event-log.ts';
-import type { LogCallback } from '../log/log-callback.ts';
+import type { WriteServerLog } from '../log/log-callback.ts';
 import type { LogRow } from '../log/log-row.ts';
 import type { LogTail } from '../log/log-tail.ts';
 import { formatPosition, type LogPosition } from '../log/position.ts';
@@ -53,7 +53,7 @@ export interface ConsumerOptions {
   readonly allowed: () => boolean;
   /** How often a single row is tried before it becomes a dead letter. */
   readonly attempts?: number;
-  readonly onLog?: LogCallback;
+  readonly onLog?: WriteServerLog;
 }
 
 /** The id of a consumer's output for an event: the same on every attempt. */

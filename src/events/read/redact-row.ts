@@ -39,7 +39,7 @@ export function redactRowNames(row: LogRow, find: (resource: Resource) => Scope<
 }
 
 /** A redacted row, with the input of a reader's own filter. */
-export interface RedactedRow {
+export interface RowVisibleToReader {
   readonly row: LogRow;
   /** The visible parts of its states, stored. */
   readonly states: readonly Buffer[];
@@ -81,7 +81,7 @@ export async function redactRowStates(
   row: LogRow,
   scope: Scope<'read'>,
   turn?: () => Promise<unknown>,
-): Promise<RedactedRow> {
+): Promise<RowVisibleToReader> {
   if (isUnrestricted(scope)) return show(row, scope, () => FULL_FIELD_TREE);
   const known = new Map<Buffer, FieldTree | null>();
   for (const state of [row.after, row.before]) {
@@ -92,7 +92,7 @@ export async function redactRowStates(
 
 /** Whether a visible state matches the reader's filter, or the row is visible whatever its states are. */
 async function passes(
-  { states, always }: RedactedRow,
+  { states, always }: RowVisibleToReader,
   requested: (document: Document) => boolean | Promise<boolean>,
   turn?: () => Promise<unknown>,
 ): Promise<boolean> {
@@ -110,7 +110,7 @@ export function isUnrestricted(scope: Scope<'read'>): boolean {
  * Rows about a whole collection are visible to all of its readers. A document row without its states is only for
  * readers that may see every document: without a state, neither the Scope nor a filter can be tested.
  */
-function show(row: LogRow, scope: Scope<'read'>, sight: FieldVisibility): RedactedRow {
+function show(row: LogRow, scope: Scope<'read'>, sight: FieldVisibility): RowVisibleToReader {
   const isBlind = row.after === null && row.before === null;
   const always = row.key === null || (isBlind && includesAllDocuments(scope));
   const states: Buffer[] = [];

@@ -6,7 +6,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { CollectionInfo, Db } from 'mongodb';
 import { MONGO_ERROR_CODES, mongoErrorCode } from '../../database/errors.ts';
-import type { LogCallback } from '../log/log-callback.ts';
+import type { WriteServerLog } from '../log/log-callback.ts';
 
 /**
  * How long a change may wait for locks, in milliseconds: as long as it waits, new writes to the collection wait, too.
@@ -20,7 +20,7 @@ export interface PreImageTask {
   /** Time before a failed change is retried, in milliseconds. */
   readonly againMs: number;
   readonly signal: AbortSignal;
-  readonly onLog: LogCallback | undefined;
+  readonly onLog: WriteServerLog | undefined;
 }
 
 type Fail = (error: unknown, collection?: string) => void;

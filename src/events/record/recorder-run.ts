@@ -12,7 +12,7 @@ import {
 } from '../../database/cursors/change-stream.ts';
 import type { StreamChange } from '../../database/cursors/stream-change.ts';
 import type { EventLog } from '../log/event-log.ts';
-import type { LogCallback } from '../log/log-callback.ts';
+import type { WriteServerLog } from '../log/log-callback.ts';
 import { type LogRow, rowDocumentBytes } from '../log/log-row.ts';
 import type { LogPosition } from '../log/position.ts';
 import { LogRowBuilder } from './log-row-builder.ts';
@@ -67,7 +67,7 @@ export interface RecorderRun {
   readonly onReply: (empty: boolean) => void;
   /** Called with the input of the next run when this one fails. */
   readonly onApproach: (approach: StreamStartOptions) => void;
-  readonly onLog: LogCallback | undefined;
+  readonly onLog: WriteServerLog | undefined;
 }
 
 /** Records until the stream ends or the lease is lost; returns how to open the next stream. Throws on errors. */

@@ -8,7 +8,7 @@ import type { Db, Timestamp } from 'mongodb';
 import { CHANGE_STREAM_TIMEOUT_MS } from '../../database/cursors/change-stream.ts';
 import type { Lease, LeaseState } from '../../database/lease.ts';
 import { type EventLog, UnusableLog } from '../log/event-log.ts';
-import type { LogCallback } from '../log/log-callback.ts';
+import type { WriteServerLog } from '../log/log-callback.ts';
 import type { LogRow } from '../log/log-row.ts';
 import type { LogPosition } from '../log/position.ts';
 import { backOff, classifyError, type ErrorClass } from '../log/recorder-errors.ts';
@@ -32,7 +32,7 @@ export interface RecorderOptions {
   readonly lease: Lease;
   /** Called with rows, in order, once a majority has acknowledged them. */
   readonly onRows?: (rows: readonly LogRow[]) => void;
-  readonly onLog?: LogCallback;
+  readonly onLog?: WriteServerLog;
   /** Called once when the database denies recording and an operator has to act. */
   readonly onRefused?: (error: unknown) => void;
   /** The highest position that this process has received: a log that ends below it was restored to an older state. */

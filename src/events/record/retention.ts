@@ -4,7 +4,7 @@
  * invisible.
  */
 import type { EventLog } from '../log/event-log.ts';
-import type { LogCallback } from '../log/log-callback.ts';
+import type { WriteServerLog } from '../log/log-callback.ts';
 
 const BLOCK_ROWS = 5000;
 
@@ -17,11 +17,11 @@ export interface RetentionOptions {
   /** This many of the newest rows are kept, however old they are. */
   readonly keepRows?: number;
   readonly everyMs?: number;
-  readonly onLog?: LogCallback;
+  readonly onLog?: WriteServerLog;
 }
 
 export class Retention {
-  readonly #options: Required<Omit<RetentionOptions, 'onLog'>> & { onLog?: LogCallback };
+  readonly #options: Required<Omit<RetentionOptions, 'onLog'>> & { onLog?: WriteServerLog };
   #timer: ReturnType<typeof setInterval> | undefined;
   #sweeping: Promise<unknown> = Promise.resolve();
   #stopped = false;

@@ -59,7 +59,7 @@ export class Jobs implements JobScheduler {
     await store.insert(run, within?.session ?? null);
     const details = { function: fn.id, run: id, at: at.toISOString() };
     const stamp = { by: functionActorId(fn.id), request };
-    await activity.record('system.function.scheduled', details, stamp, within?.session);
+    await activity.record('system.run.scheduled', details, stamp, within?.session);
     return { id };
   }
 

@@ -22,7 +22,7 @@ export interface RunBatchesDeps {
   readonly onError: (error: unknown) => void;
 }
 
-export class RunBatches {
+export class RunRecordBuffer {
   readonly #deps: RunBatchesDeps;
   readonly #waiting: { readonly row: RunRow; readonly bytes: number }[] = [];
   readonly #end = new AbortController();

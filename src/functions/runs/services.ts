@@ -4,7 +4,7 @@
  */
 import type { Mongo } from '../../database/mongo.ts';
 import { LiveRuns, type RunWatcher } from './live-runs.ts';
-import { RunBatches } from './run-batches.ts';
+import { RunRecordBuffer } from './run-batches.ts';
 import { RunStorageBudget } from './run-budget.ts';
 import { followRuns } from './run-change-stream.ts';
 import { RunCountStore } from './run-count-store.ts';
@@ -43,7 +43,7 @@ export function createRunServices(deps: RunServicesDeps): RunServices {
   const store = new RunStore(mongo);
   const countStore = new RunCountStore(mongo);
   const counts = cleanup.adopt(new RunCounts({ store: countStore, onError }), (it) => it.stop());
-  const batches = new RunBatches({
+  const batches = new RunRecordBuffer({
     insert: async (rows) => {
       await begin();
       await store.insert(rows);

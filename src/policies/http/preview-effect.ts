@@ -41,7 +41,7 @@ export interface VisibilityChangeExample extends Pick<EventEnvelope, 'type' | 'c
 }
 
 /** Changes of one kind: how often an event changes for a principal. */
-export interface EventVisibilityChanges {
+export interface PolicyPreviewEvents {
   readonly count: number;
   readonly examples: readonly VisibilityChangeExample[];
 }
@@ -49,9 +49,9 @@ export interface EventVisibilityChanges {
 export interface PolicyEventImpact {
   /** Number of events that were compared for all principals. */
   readonly examined: number;
-  readonly visible: EventVisibilityChanges;
-  readonly hidden: EventVisibilityChanges;
-  readonly changed: EventVisibilityChanges;
+  readonly visible: PolicyPreviewEvents;
+  readonly hidden: PolicyPreviewEvents;
+  readonly changed: PolicyPreviewEvents;
 }
 
 /** The Scopes of one principal for one resource. */
@@ -126,7 +126,7 @@ export async function computePolicyEventImpact(
   return { examined: examined, ...found };
 }
 
-class Tally implements EventVisibilityChanges {
+class Tally implements PolicyPreviewEvents {
   count = 0;
   readonly examples: VisibilityChangeExample[] = [];
 

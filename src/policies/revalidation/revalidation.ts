@@ -21,7 +21,7 @@ export interface RevalidationDeps {
 type Scopes = readonly (Scope | null)[];
 
 /** The rights with which a response or an upload began. */
-export interface InitialRights extends RequestPrincipals {
+export interface RightsAtRequestStart extends RequestPrincipals {
   /** The header that authenticated the client; undefined for an anonymous one. */
   readonly authorization: string | undefined;
   /** `Policies.generation` before the Scopes were requested. */
@@ -33,7 +33,7 @@ export interface InitialRights extends RequestPrincipals {
 
 export class RightsRevalidation {
   readonly #deps: RevalidationDeps;
-  readonly #grants: InitialRights;
+  readonly #grants: RightsAtRequestStart;
   readonly #forget: () => void;
   /** `Policies.generation` when the Scopes were last compared. */
   #generation: number;
@@ -42,7 +42,7 @@ export class RightsRevalidation {
    */
   #doubtful: boolean;
 
-  constructor(deps: RevalidationDeps, grants: InitialRights) {
+  constructor(deps: RevalidationDeps, grants: RightsAtRequestStart) {
     const { principal, asker, as, authorization } = grants;
     this.#deps = deps;
     this.#grants = grants;

@@ -6,7 +6,7 @@ import type { ServerResponse } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { clientLimitKey } from '../../auth/identity/principal.ts';
 import type { OpenResponse, OpenResponses } from '../../lib/streaming/open-responses.ts';
-import { type InitialRights, type RevalidationDeps, RightsRevalidation } from './revalidation.ts';
+import { type RevalidationDeps, type RightsAtRequestStart, RightsRevalidation } from './revalidation.ts';
 
 export interface StreamedResponsesDeps extends RevalidationDeps {
   readonly openResponses: OpenResponses;
@@ -36,7 +36,7 @@ export class StreamedResponses {
   begin(
     { asker, ip }: Pick<FastifyRequest, 'asker' | 'ip'>,
     response: ServerResponse,
-    grants: InitialRights | null,
+    grants: RightsAtRequestStart | null,
     bytes: number,
   ): StreamedResponse {
     const { resize } = this.#deps.openResponses.begin(response, clientLimitKey(asker, ip), bytes);
@@ -49,7 +49,7 @@ export class StreamedResponses {
    * Watches the rights of an upload.
    * @returns the watch: check it before the commit, and end it in any case
    */
-  watch(grants: InitialRights): RightsRevalidation {
+  watch(grants: RightsAtRequestStart): RightsRevalidation {
     return new RightsRevalidation(this.#deps, grants);
   }
 }

@@ -90,13 +90,13 @@ export function isEmbeddedDocument(value: unknown): value is EmbeddedDocument {
  * Negative, zero or positive, as the server orders the two. `undefined` represents a missing value and comes before
  * null.
  */
-export function compareValues(a: unknown, b: unknown, names: FieldNamesReader = Object.keys): number {
+export function compareValues(a: unknown, b: unknown, names: ListFieldNames = Object.keys): number {
   const kind = bsonKindOf(a);
   return kind - bsonKindOf(b) || compareWithin(kind, a, b, names);
 }
 
 /** Returns the names of a document's fields. */
-export type FieldNamesReader = (fields: EmbeddedDocument) => readonly string[];
+export type ListFieldNames = (fields: EmbeddedDocument) => readonly string[];
 
 /** Lists of at least this many names are cached: building them again takes longer than finding them. */
 const MANY_NAMES = 16;
@@ -105,7 +105,7 @@ const MANY_NAMES = 16;
  * Names that are listed once for each document, for a large one that is compared with many others: the time to list
  * them grows with the document, though the first field usually decides. The documents must not change meanwhile.
  */
-export function cachedFieldNames(): FieldNamesReader {
+export function cachedFieldNames(): ListFieldNames {
   const kept = new WeakMap<EmbeddedDocument, readonly string[]>();
   return (fields) => {
     const known = kept.get(fields);
@@ -117,7 +117,7 @@ export function cachedFieldNames(): FieldNamesReader {
 }
 
 /** The same for the documents within one value that never changes, such as the operand of a condition. */
-export function precomputedFieldNames(value: unknown): FieldNamesReader {
+export function precomputedFieldNames(value: unknown): ListFieldNames {
   const kept = new Map<EmbeddedDocument, readonly string[]>();
   const collect = (part: unknown): void => {
     if (Array.isArray(part)) part.forEach(collect);
@@ -135,7 +135,7 @@ export function equalValues(a: unknown, b: unknown): boolean {
 }
 
 /** Compares two values of this kind. */
-function compareWithin(kind: BsonKind, a: unknown, b: unknown, names: FieldNamesReader): number {
+function compareWithin(kind: BsonKind, a: unknown, b: unknown, names: ListFieldNames): number {
   switch (kind) {
     case BSON_KIND.number:
       return isNumber(a) && isNumber(b) ? compareNumbers(a, b) : 0;
@@ -196,7 +196,7 @@ function inCodePointOrder(unit: number): number {
 export const bsonText = (value: unknown): string => (isBsonType(value, 'BSONSymbol') ? value.value : String(value));
 
 /** Compares field by field: kind, then name, then value. A document that ends first comes first. */
-function compareFields(a: EmbeddedDocument, b: EmbeddedDocument, names: FieldNamesReader): number {
+function compareFields(a: EmbeddedDocument, b: EmbeddedDocument, names: ListFieldNames): number {
   const own = names(a);
   const others = names(b);
   const length = Math.min(own.length, others.length);
@@ -210,7 +210,7 @@ function compareFields(a: EmbeddedDocument, b: EmbeddedDocument, names: FieldNam
   return own.length - others.length;
 }
 
-function compareArrays(a: readonly unknown[], b: readonly unknown[], names: FieldNamesReader): number {
+function compareArrays(a: readonly unknown[], b: readonly unknown[], names: ListFieldNames): number {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) {
     const order = compareValues(a[i], b[i], names);
@@ -248,5 +248,5 @@ function comparePointers(a: DbPointerValue, b: DbPointerValue): number {
   return x.length - y.length || Buffer.compare(x, y) || Buffer.compare(a.id.id, b.id.id);
 }
 
-const compareCode = (a: Code, b: Code, names: FieldNamesReader): number =>
+const compareCode = (a: Code, b: Code, names: ListFieldNames): number =>
   compareText(a.code, b.code) || compareValues(a.scope, b.scope, names);

@@ -16,8 +16,8 @@ import {
   bsonText,
   compareValues,
   type EmbeddedDocument,
-  type FieldNamesReader,
   isEmbeddedDocument,
+  type ListFieldNames,
   precomputedFieldNames,
 } from './bson-order.ts';
 import { isBsonType } from './bson-types.ts';
@@ -231,7 +231,7 @@ function compileIn(values: readonly BsonValue[]): Query {
 }
 
 /** @param sorted by `compareValues`, so that the search is fast: long lists are tested against long arrays */
-function isAmong(sorted: readonly BsonValue[], value: unknown, names: FieldNamesReader): boolean {
+function isAmong(sorted: readonly BsonValue[], value: unknown, names: ListFieldNames): boolean {
   let low = 0;
   let high = sorted.length;
   while (low < high) {

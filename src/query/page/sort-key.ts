@@ -7,8 +7,8 @@ import {
   cachedFieldNames,
   compareValues,
   type EmbeddedDocument,
-  type FieldNamesReader,
   isEmbeddedDocument,
+  type ListFieldNames,
 } from '../evaluate/bson-order.ts';
 import {
   compareSortKeys,
@@ -93,7 +93,7 @@ interface Search {
   /** The keys of the current element; the array is reused for the next one. */
   next: unknown[];
   /** The best element may be large, and is compared with all others. */
-  readonly names: FieldNamesReader;
+  readonly names: ListFieldNames;
 }
 
 /** The keys of the element that comes first in the order of the sort. */

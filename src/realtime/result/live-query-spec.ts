@@ -9,8 +9,8 @@ import type { Scope } from '../../policies/scope.ts';
 import {
   isDatabaseFilterExact,
   isInScope,
-  requireReadablePaths,
-  requireVisiblePaths,
+  requireFilterableFields,
+  requireSelectableFields,
   scopeMatchCost,
 } from '../../policies/scope-filter.ts';
 import { scopeKey } from '../../policies/scope-key.ts';
@@ -91,8 +91,8 @@ export function toLiveQuerySpec(
 ): LiveQuerySpec {
   const { query, now, keyed } = requested;
   const sortPaths = keyed ? query.sort.map(({ path }) => path) : [];
-  requireReadablePaths(scope, [...pathsInFilter(query.filter), ...sortPaths]);
-  if (query.fields?.mode === 'include') requireVisiblePaths(scope, query.fields.paths);
+  requireFilterableFields(scope, [...pathsInFilter(query.filter), ...sortPaths]);
+  if (query.fields?.mode === 'include') requireSelectableFields(scope, query.fields.paths);
   const { filter } = bindVariables(query.filter, principalBindings(scope.principal, now));
   const requests = compileMatcher(filter);
   const text = queryFingerprint(collection, { ...query, filter });

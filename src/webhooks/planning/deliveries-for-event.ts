@@ -9,7 +9,7 @@ import { eventType } from '../../events/log/event.ts';
 import { completedRowBytes, type LogRow } from '../../events/log/log-row.ts';
 import { formatPosition } from '../../events/log/position.ts';
 import { encodeEventBody } from '../../events/read/event-body.ts';
-import { type RedactedRow, redactRowNames, redactRowStates } from '../../events/read/redact-row.ts';
+import { type RowVisibleToReader, redactRowNames, redactRowStates } from '../../events/read/redact-row.ts';
 import { runCooperatively } from '../../lib/concurrency/cooperative-yield.ts';
 import type { Policies } from '../../policies/policies.ts';
 import { scopeKey } from '../../policies/scope-key.ts';
@@ -37,7 +37,7 @@ export interface CreatedDeliveries {
 
 /** A row as some endpoints see it. */
 interface Sight {
-  readonly shown: RedactedRow;
+  readonly shown: RowVisibleToReader;
   /** The visible states, for filters; read for the first endpoint with a filter. */
   documents: Promise<readonly Document[]> | null;
   /** Built for the first endpoint that receives it; null if the row is no event. */

@@ -101,7 +101,7 @@ export interface StoredEndpointReader {
 }
 
 /** Which sender is used, and whether it works. */
-export type SenderState =
+export type SenderHealth =
   /** This program itself. */
   | { readonly kind: 'direct' }
   | {
@@ -124,7 +124,7 @@ export interface SenderEvents {
 
 export interface Sender {
   start(): Promise<void>;
-  state(): SenderState;
+  state(): SenderHealth;
   /** Ends active work; other processes, or the next start, send what was not sent. */
   stop(): Promise<void>;
   /**

@@ -124,7 +124,7 @@ t.test('a list whose rights end is cut off', async (t) => {
 t.test('the memory of long responses is limited', async (t) => {
   const { services, url } = await fixture(t, {
     MILLRACE_MAX_MEMORY_BYTES_PER_CLIENT: '12000000',
-    MILLRACE_CLIENT_MEMORY_BYTES: '14000000',
+    MILLRACE_MAX_MEMORY_BYTES_ALL_CLIENTS: '14000000',
     MILLRACE_MAX_LIST_BYTES: '20000000',
   });
   withPolicies(services, [READERS, ANONYMOUS]);

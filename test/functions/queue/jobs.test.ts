@@ -85,7 +85,7 @@ t.test('A job that another process has scheduled runs without polling.', async (
     await jobs.schedule({ ...job, request: runRequestId('run_x', 0) }, within);
   });
   await fixture.reaches({ kind: 'job', state: 'succeeded' });
-  t.equal(await services.mongo.data.collection('_activity').countDocuments({ type: 'system.function.scheduled' }), 2);
+  t.equal(await services.mongo.data.collection('_activity').countDocuments({ type: 'system.run.scheduled' }), 2);
   await other.stop();
   await node.stop();
 });

@@ -1,7 +1,7 @@
 /** Which runs are stored and counted, without delaying the caller, and with bounded memory while the database is unavailable. */
 import t from 'tap';
 import { connectMongo } from '../../../src/database/mongo.ts';
-import { RunBatches } from '../../../src/functions/runs/run-batches.ts';
+import { RunRecordBuffer } from '../../../src/functions/runs/run-batches.ts';
 import { RunStorageBudget } from '../../../src/functions/runs/run-budget.ts';
 import { RunCountStore } from '../../../src/functions/runs/run-count-store.ts';
 import { RunCounts } from '../../../src/functions/runs/run-counts.ts';
@@ -121,7 +121,7 @@ t.test('While the database is unavailable, runs are buffered up to a limit and s
   const reported: unknown[] = [];
   let isAway = true;
   let attempts = 0;
-  const batches = new RunBatches({
+  const batches = new RunRecordBuffer({
     insert: async (rows) => {
       attempts += 1;
       if (isAway) throw new MillraceError('database-unavailable', 'away');
@@ -146,7 +146,7 @@ t.test('While the database is unavailable, runs are buffered up to a limit and s
 
 t.test('A run that the database rejects does not block the others.', async () => {
   const stored: string[] = [];
-  const batches = new RunBatches({
+  const batches = new RunRecordBuffer({
     insert: async (rows) => {
       if (rows.some(({ plugin }) => plugin === 'bad')) throw new Error('refused');
       stored.push(...rows.map(({ _id }) => _id));

@@ -10,14 +10,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
 import { startEmbeddedDatabase } from '../../../src/database/embedded/embedded.ts';
-import { findProcess, type RunningProgram, waitForProcessExit } from '../../../src/database/embedded/process-info.ts';
+import { findProcess, type ProcessInfo, waitForProcessExit } from '../../../src/database/embedded/process-info.ts';
 import { MillraceError } from '../../../src/lib/errors.ts';
 
 export interface EmbeddedProgram {
   readonly child: ChildProcess;
   readonly url: string;
-  readonly mongod: RunningProgram;
-  readonly watchdog: RunningProgram;
+  readonly mongod: ProcessInfo;
+  readonly watchdog: ProcessInfo;
 }
 
 /** A data folder with a space in its name. It is removed at teardown, when no process uses it any more. */
@@ -44,7 +44,7 @@ export async function startProgram(t: Test, folder: string): Promise<EmbeddedPro
   return { child, url: said.url, mongod, watchdog };
 }
 
-async function running(pid: number): Promise<RunningProgram> {
+async function running(pid: number): Promise<ProcessInfo> {
   const found = await findProcess(pid);
   if (found === null) throw new MillraceError('internal', `No program ${pid} runs.`);
   return found;

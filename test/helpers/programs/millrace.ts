@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
 import { type DataFolderHolder, findDataFolderHolder } from '../../../src/database/embedded/data-dir-lock.ts';
-import { type RunningProgram, waitForProcessExit } from '../../../src/database/embedded/process-info.ts';
+import { type ProcessInfo, waitForProcessExit } from '../../../src/database/embedded/process-info.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const START_MS = 120_000;
@@ -88,7 +88,7 @@ export async function startMillrace(t: Pick<Test, 'teardown'>, options: ProgramO
 }
 
 /** Waits until a program has ended; false when it still runs after a timeout. */
-export async function gone(program: RunningProgram | null): Promise<boolean> {
+export async function gone(program: ProcessInfo | null): Promise<boolean> {
   return program === null || (await waitForProcessExit(program, END_MS));
 }
 

@@ -13,7 +13,7 @@ import type {
   NewDelivery,
   Sender,
   SenderEvents,
-  SenderState,
+  SenderHealth,
 } from '../../../src/webhooks/sending/sender.ts';
 import { Signer } from '../../../src/webhooks/sending/signature.ts';
 import { fits, idOf, type Row, shown } from './memory-rows.ts';
@@ -55,7 +55,7 @@ export class MemorySender implements Sender {
 
   headerIssue = () => null;
 
-  state(): SenderState {
+  state(): SenderHealth {
     return { kind: 'direct' };
   }
 

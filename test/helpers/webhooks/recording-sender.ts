@@ -11,7 +11,7 @@ import type {
   EndpointHealth,
   NewDelivery,
   Sender,
-  SenderState,
+  SenderHealth,
 } from '../../../src/webhooks/sending/sender.ts';
 
 export class RecordingSender implements Sender {
@@ -34,7 +34,7 @@ export class RecordingSender implements Sender {
     return null;
   }
 
-  state(): SenderState {
+  state(): SenderHealth {
     return { kind: 'direct' };
   }
 

@@ -4,7 +4,7 @@
  */
 import t from 'tap';
 import { parseCollectionName } from '../../../src/database/collection-names.ts';
-import type { InitialRights } from '../../../src/policies/revalidation/revalidation.ts';
+import type { RightsAtRequestStart } from '../../../src/policies/revalidation/revalidation.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { multipart } from '../../helpers/files/upload.ts';
 import { withPolicies } from '../../helpers/policies.ts';
@@ -224,7 +224,7 @@ t.test('impersonation', async (t) => {
     const target = { kind: 'user', id: rick.id } as const;
     const watch = async () => {
       const principal = await services.impersonation.principal(asker, target);
-      const renewScopes: InitialRights['renewScopes'] = (now) => [
+      const renewScopes: RightsAtRequestStart['renewScopes'] = (now) => [
         services.policies.find(now, 'read', parseCollectionName('posts')),
       ];
       const { generation } = services.policies;

@@ -9,17 +9,17 @@ export interface BodyStream {
   readonly chunks: AsyncIterable<unknown> | Iterable<unknown>;
 }
 
-export type BodyContent = string | Uint8Array | null;
+export type OutgoingBody = string | Uint8Array | null;
 
 export interface BodyUtils {
   /**
    * A body given by the code. Bytes are copied.
    * @throws TypeError for an unsupported object
    */
-  readonly take: (given: unknown) => BodyContent | BodyStream;
+  readonly take: (given: unknown) => OutgoingBody | BodyStream;
   /** The media type of a Blob; null for others. */
   readonly typeOf: (given: unknown) => string | null;
-  readonly isStreaming: (body: BodyContent | BodyStream) => body is BodyStream;
+  readonly isStreaming: (body: OutgoingBody | BodyStream) => body is BodyStream;
   /**
    * All bytes of a stream.
    * @throws RangeError above the limit
@@ -234,7 +234,7 @@ export function makeBodyUtils(encodings: EncodingUtils): BodyUtils {
     return Symbol.iterator in value && 'next' in value && !isArray(value);
   };
 
-  const take = (given: unknown): BodyContent | BodyStream => {
+  const take = (given: unknown): OutgoingBody | BodyStream => {
     if (given === null || given === undefined) return null;
     const own = bytesOfBlob(given);
     if (own !== null) return own;

@@ -3,7 +3,7 @@
  * references nothing outside itself. The JSON of the operations is in host-schemas.ts.
  */
 import type { CallContextData } from '../sandbox.ts';
-import type { BodyContent, BodyUtils } from './bodies.ts';
+import type { BodyUtils, OutgoingBody } from './bodies.ts';
 import type { EncodingUtils } from './encodings.ts';
 import type { OutcomeUtils } from './errors-and-response.ts';
 import type { HostBridge } from './host-bridge.ts';
@@ -48,7 +48,7 @@ export function makeFunctionContext(
     readonly text?: string;
     readonly base64?: string;
   }
-  const sent = (body: BodyContent): SentBody => {
+  const sent = (body: OutgoingBody): SentBody => {
     if (body === null) return {};
     return typeof body === 'string' ? { text: body } : { base64: toBase64(body) };
   };

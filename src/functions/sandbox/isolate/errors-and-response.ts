@@ -2,7 +2,7 @@
  * Values that functions throw and return inside an isolate: MillraceError, Refusal and Response, and a bounded text for any
  * thrown value. Sent to the isolate as text, so it references nothing outside itself.
  */
-import type { BodyContent, BodyStream, BodyUtils } from './bodies.ts';
+import type { BodyStream, BodyUtils, OutgoingBody } from './bodies.ts';
 
 /** An error of a host operation, as the server sends it. */
 export interface HostError {
@@ -22,7 +22,7 @@ export interface ThrownError {
 export interface ResponseData {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: BodyContent | BodyStream;
+  readonly body: OutgoingBody | BodyStream;
 }
 
 export interface OutcomeUtils {

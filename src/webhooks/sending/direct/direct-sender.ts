@@ -4,7 +4,7 @@ import { decideAttemptOutcome } from '../attempt-outcome.ts';
 import { QueueSender, type QueueSenderOptions } from '../queue/queue-sender.ts';
 import { type LeasedDelivery, SENDER_LIMITS } from '../queue/queue-types.ts';
 import type { SendResult, Transport } from '../queue/transport.ts';
-import type { SenderState } from '../sender.ts';
+import type { SenderHealth } from '../sender.ts';
 import { type HttpPoster, PreparedEndpoint } from './http-attempt.ts';
 
 export interface DirectSenderOptions extends QueueSenderOptions {
@@ -71,7 +71,7 @@ class DirectTransport implements Transport {
     return { succeeded, countsForBreaker: trigger !== 'test', outcome, attempts: [attempt], attempt: attempts };
   }
 
-  state(): SenderState {
+  state(): SenderHealth {
     return { kind: 'direct' };
   }
 }

@@ -1,5 +1,5 @@
 /** Attempts leased deliveries, and decides what follows: for the delivery, its endpoint, and the next one in the queue. */
-import type { LogCallback } from '../../../events/log/log-callback.ts';
+import type { WriteServerLog } from '../../../events/log/log-callback.ts';
 import { retry } from '../../../lib/concurrency/retry.ts';
 import { GONE_STATUS } from '../attempt-outcome.ts';
 import type { Delivery, SenderEvents } from '../sender.ts';
@@ -19,7 +19,7 @@ const REPORT = { limitMs: 30_000, delayMs: 100, maxDelayMs: 2_000, retryable: ()
 export interface DeliveryAttemptsDeps extends QueueContext {
   readonly transport: Transport;
   readonly events: SenderEvents;
-  readonly onLog: LogCallback;
+  readonly onLog: WriteServerLog;
 }
 
 export class DeliveryAttempts {

@@ -6,7 +6,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Mongo } from '../../../database/mongo.ts';
-import type { LogCallback } from '../../../events/log/log-callback.ts';
+import type { WriteServerLog } from '../../../events/log/log-callback.ts';
 import { Worker } from '../../../queue/worker.ts';
 import type { EndpointTarget } from '../../endpoint/endpoint.ts';
 import { CircuitBreaker } from '../breaker.ts';
@@ -20,7 +20,7 @@ import type {
   NewDelivery,
   Sender,
   SenderEvents,
-  SenderState,
+  SenderHealth,
 } from '../sender.ts';
 import { DeliveryAttempts } from './delivery-attempts.ts';
 import { DeliveryListStore } from './delivery-list-store.ts';
@@ -43,7 +43,7 @@ import type { Transport } from './transport.ts';
 export interface QueueSenderOptions {
   readonly mongo: Pick<Mongo, 'log'>;
   readonly events: SenderEvents;
-  readonly onLog?: LogCallback;
+  readonly onLog?: WriteServerLog;
   /** Milliseconds by which the sender's clock is ahead of the server's; for tests. */
   readonly clockOffsetMs?: () => number;
   readonly limits?: Partial<SenderLimits>;
@@ -113,7 +113,7 @@ export class QueueSender implements Sender {
     await this.#transport.stop();
   }
 
-  state(): SenderState {
+  state(): SenderHealth {
     return this.#transport.state();
   }
 

@@ -3,7 +3,7 @@
  * results wait in memory, and their number limits what is sent.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { LogCallback } from '../../../events/log/log-callback.ts';
+import type { WriteServerLog } from '../../../events/log/log-callback.ts';
 import { backOff } from '../../../events/log/recorder-errors.ts';
 import type { OpenBreakerState } from '../breaker.ts';
 import type { FinishedAttempt } from './delivery-store.ts';
@@ -24,7 +24,7 @@ export interface DeliveryResult {
 export interface ResultRecorderDeps extends Pick<QueueContext, 'store' | 'health'> {
   /** Called after results have been recorded. @param lost how many belong to other processes now */
   readonly recorded: (results: readonly DeliveryResult[], lost: number) => void;
-  readonly onLog: LogCallback;
+  readonly onLog: WriteServerLog;
 }
 
 export class ResultRecorder {

@@ -1,7 +1,7 @@
 /** The transport of a leased delivery to its endpoint: how the senders differ. */
 import type { EndpointTarget } from '../../endpoint/endpoint.ts';
 import type { AttemptOutcome } from '../attempt-outcome.ts';
-import type { SenderState } from '../sender.ts';
+import type { SenderHealth } from '../sender.ts';
 import type { FinishedAttempt } from './delivery-store.ts';
 import type { LeasedDelivery } from './queue-types.ts';
 
@@ -31,5 +31,5 @@ export interface Transport {
    * @param now milliseconds since 1970
    */
   send(one: LeasedDelivery, target: EndpointTarget, now: number): Promise<SendResult>;
-  state(): SenderState;
+  state(): SenderHealth;
 }

@@ -4,10 +4,10 @@
  */
 import type { Svix } from 'svix';
 import { EgressError } from '../../../egress/egress-error.ts';
-import type { LogCallback } from '../../../events/log/log-callback.ts';
+import type { WriteServerLog } from '../../../events/log/log-callback.ts';
 import { Semaphore } from '../../../lib/concurrency/semaphore.ts';
 import { retryAfterMs } from '../retry-schedule.ts';
-import type { SenderState } from '../sender.ts';
+import type { SenderHealth } from '../sender.ts';
 
 /**
  * `token`: Svix rejects the token. `missing`: not found. `conflict`: it exists already. `refused`: Svix will never
@@ -38,7 +38,7 @@ export interface SvixApiOptions {
   readonly url: string;
   readonly token: string;
   readonly egress: SvixCaller;
-  readonly onLog: LogCallback;
+  readonly onLog: WriteServerLog;
   /** Timeout of one call, in milliseconds. */
   readonly timeoutMs: number;
   /** Pause after a failure, in milliseconds; longer after consecutive ones, up to a minute. */
@@ -75,7 +75,7 @@ export class SvixApi {
     this.#options = options;
   }
 
-  state(): SenderState {
+  state(): SenderHealth {
     return { kind: 'svix', url: this.#options.url, ...this.#state };
   }
 

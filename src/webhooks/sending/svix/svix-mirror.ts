@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Lease } from '../../../database/lease.ts';
-import type { LogCallback } from '../../../events/log/log-callback.ts';
+import type { WriteServerLog } from '../../../events/log/log-callback.ts';
 import type { EndpointTarget } from '../../endpoint/endpoint.ts';
 import type { StoredEndpointReader } from '../sender.ts';
 import type { SvixApi } from './svix-api.ts';
@@ -23,7 +23,7 @@ export interface SvixMirrorDeps {
   readonly stored: StoredEndpointReader;
   /** Held during synchronization, so that one process does it at a time. */
   readonly lease: Pick<Lease, 'acquire' | 'release' | 'held'>;
-  readonly onLog: LogCallback;
+  readonly onLog: WriteServerLog;
   /** Interval of full comparisons, in milliseconds. */
   readonly checkMs: number;
   /** Milliseconds since 1970. */

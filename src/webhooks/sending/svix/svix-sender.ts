@@ -12,7 +12,7 @@ import { QueueSender, type QueueSenderOptions } from '../queue/queue-sender.ts';
 import type { LeasedDelivery } from '../queue/queue-types.ts';
 import type { SendResult, Transport } from '../queue/transport.ts';
 import { SecretRedactor } from '../redaction.ts';
-import type { SenderState, StoredEndpointReader } from '../sender.ts';
+import type { SenderHealth, StoredEndpointReader } from '../sender.ts';
 import { SvixApi, type SvixCaller, SvixError } from './svix-api.ts';
 import { SvixApplicationStore } from './svix-application-store.ts';
 import { svixHeaderIssue } from './svix-headers.ts';
@@ -107,7 +107,7 @@ class SvixTransport implements Transport {
     this.#mirror.remove(id);
   }
 
-  state(): SenderState {
+  state(): SenderHealth {
     return this.#api.state();
   }
 
