@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { setImmediate as otherWork } from 'node:timers/promises';
 import type { FastifyReply } from 'fastify';
 import { encodeListJson, JsonListEncoder } from '../../database/json/json.ts';
+import { prependFirst } from '../../lib/concurrency/closable-iterator.ts';
 import {
   CHUNK_BYTES,
   limitChunks,
@@ -86,14 +87,16 @@ export function sendList(
   }
   if (reply.request.method === 'HEAD') {
     // Fastify would read the whole list only to discard it.
-    close(list);
+    close(rest);
     return sendHeadResponse(reply.type(JSON_CONTENT_TYPE));
   }
   const size = new HeldBytes(rest === null ? bytes : LIST_BYTES);
-  const batches = size.measured(list);
+  // The first batch is released once it is sent: nothing below may keep the list.
+  const all = rest === null ? [documents] : prependFirst({ done: false, value: documents }, rest);
+  const batches = size.measured(all);
   const hold = (bytes: number) => size.found(bytes);
   const chunks = expand === null ? encoded(batches, meta) : expanded(batches, (batch) => expand(batch, hold));
-  return sendChunks(reply, list, limitChunks(chunks, options.most), size, options);
+  return sendChunks(reply, rest, limitChunks(chunks, options.most), size, options);
 }
 
 /**
@@ -102,7 +105,7 @@ export function sendList(
  */
 async function sendChunks(
   reply: FastifyReply,
-  list: DocumentList,
+  rest: DocumentList['rest'],
   chunks: AsyncGenerator<Buffer>,
   size: HeldBytes,
   streaming: StreamingOptions,
@@ -114,10 +117,10 @@ async function sendChunks(
     size.report(response);
     const stream = Readable.from(response.allowed(body.chunks), { objectMode: false });
     // The client may disconnect before the first chunk is requested: then the generator never runs and closes nothing.
-    stream.once('close', () => close(list));
+    stream.once('close', () => close(rest));
     return reply.type(JSON_CONTENT_TYPE).send(stream);
   } catch (error) {
-    close(list);
+    close(rest);
     throw error;
   }
 }
@@ -152,10 +155,10 @@ class HeldBytes {
   }
 
   /** The batches of a list, each counted before it is sent. */
-  async *measured({ documents, rest }: DocumentList): AsyncGenerator<readonly Uint8Array[]> {
-    this.#count(documents);
-    yield documents;
-    for await (const batch of rest ?? []) {
+  async *measured(
+    batches: Iterable<readonly Uint8Array[]> | AsyncIterable<readonly Uint8Array[]>,
+  ): AsyncGenerator<readonly Uint8Array[]> {
+    for await (const batch of batches) {
       this.#count(batch);
       yield batch;
     }
@@ -172,7 +175,7 @@ function byteLength(documents: readonly Uint8Array[]): number {
 }
 
 /** Closes the cursor of a list. If that fails now, the database closes it later. */
-function close({ rest }: DocumentList): void {
+function close(rest: DocumentList['rest']): void {
   rest?.return(undefined).catch(() => undefined);
 }
 
