@@ -1,5 +1,5 @@
 /** Inserts documents whose ids tell what they are for, so that a second insert of the same one changes nothing. */
-import type { Collection, Document } from 'mongodb';
+import { type Collection, type Document, MongoServerError } from 'mongodb';
 import { MONGO_ERROR_CODES, withTranslatedErrors } from './errors.ts';
 
 /**
@@ -18,8 +18,12 @@ export async function insertNew<T extends Document>(
     ordered: false,
     writeConcern: { w: 'majority' },
   };
-  const reply = await withTranslatedErrors(() => collection.db.command(command));
-  if (reply['writeConcernError']) throw new Error(String(reply['writeConcernError'].errmsg));
+  const reply = await withTranslatedErrors(async () => {
+    const result = await collection.db.command(command);
+    // As an error of the driver, so that a caller can tell that a repetition helps.
+    if (result['writeConcernError']) throw new MongoServerError(result['writeConcernError']);
+    return result;
+  });
   const issues: readonly Document[] = reply['writeErrors'] ?? [];
   const issue = issues.find(({ code }) => code !== MONGO_ERROR_CODES.duplicateKey);
   if (issue !== undefined) throw new Error(`A document could not be stored: ${issue['errmsg']}`);

@@ -97,7 +97,9 @@ export class JobCollection<Row extends JobRow> {
     writeConcern?: WriteConcernSettings,
   ): Promise<Row | null> {
     const filter: Document = { ...which, state: 'pending', dueAt: { $lte: now } };
-    const options = { sort: { dueAt: 1 }, returnDocument: 'after', ...(writeConcern && { writeConcern }) } as const;
+    // With an id there is nothing to sort, and the sort could make the planner prefer an index of due times.
+    const sort = '_id' in which ? {} : { sort: { dueAt: 1 } as const };
+    const options = { ...sort, returnDocument: 'after', ...(writeConcern && { writeConcern }) } as const;
     return (await withTranslatedErrors(() =>
       this.rows.findOneAndUpdate(filter as Filter<Row>, lease as UpdateFilter<Row>, options),
     )) as Row | null;

@@ -146,10 +146,12 @@ export class Worker<Job> {
     this.#end.abort();
     clearTimeout(this.#pollTimer);
     clearTimeout(this.#startTimer);
-    await this.polled();
-    await this.#options.release?.();
+    const { release, onError } = this.#options;
     const ended = new AbortController();
     const grace = pause(graceMs, undefined, { signal: ended.signal }).catch(() => undefined);
+    await Promise.race([this.polled(), grace]);
+    // What is not released is due again when its lease ends.
+    await release?.().catch(onError);
     await Promise.race([this.idle(), grace]);
     ended.abort();
     return this.#running.size === 0;
@@ -239,7 +241,8 @@ export class Worker<Job> {
   #setTimer(now: number): void {
     const { opensAt, maxLookMs = Number.POSITIVE_INFINITY } = this.#options;
     clearTimeout(this.#pollTimer);
-    let wait = Math.min(this.#nextDue - now, maxLookMs);
+    const nextLook = Number.isFinite(maxLookMs) ? this.#lookedAt + maxLookMs - performance.now() : maxLookMs;
+    let wait = Math.min(this.#nextDue - now, nextLook);
     for (const group of opensAt === undefined ? [] : this.#due) {
       const opens = opensAt?.(group) ?? 0;
       // Others wait for a slot, which the end of a job frees.
