@@ -36,7 +36,7 @@ export interface Migration {
 export const MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
-    name: 'create-settings',
+    name: 'create-settings-collection',
     // With both states of a change from its first row on: the version's row is in it.
     run: async ({ data }) => void (await ensureCollection(data, '_settings')),
   },
@@ -77,7 +77,7 @@ export async function migrate(deps: MigrationDeps, options: MigrateOptions = {})
   const lease = new Lease({ collection, id: ID, owner: randomUUID(), ...timing });
   try {
     for (;;) {
-      const version = await storedVersion(deps, migrations.length);
+      const version = await storedVersion(deps, migrations);
       const next = migrations[version];
       if (next === undefined) return;
       if (lease.held()) {
@@ -94,30 +94,36 @@ export async function migrate(deps: MigrationDeps, options: MigrateOptions = {})
 const rowsOf = ({ data }: Pick<MigrationDeps, 'data'>) => data.collection<SchemaRow>(COLLECTION);
 
 /** The schema version of the stored data, 0 if there is none yet. */
-async function storedVersion(deps: MigrationDeps, newest: number): Promise<number> {
+async function storedVersion(deps: MigrationDeps, migrations: readonly Migration[]): Promise<number> {
   const database = deps.data.databaseName;
-  const stored = await readVersion(deps);
-  if (stored !== null && stored <= newest) return stored;
-  if (stored !== null) {
+  const newest = migrations.length;
+  const schema = await readSchema(deps);
+  if (schema !== null && schema.version > newest) {
     throw new UnusableDatabase(
-      `The database '${database}' was written by a newer version of Millrace (its schema version is ${stored}, ` +
+      `The database '${database}' was written by a newer version of Millrace (its schema version is ${schema.version}, ` +
         `this program knows ${newest}); update Millrace, or restore a backup from before the update.`,
     );
   }
+  if (schema !== null && hasSteps(schema, migrations)) return schema.version;
   // Read again after the collections: the version is stored before the first of them, perhaps by another process just
   // now.
-  if (!(await hasProductCollections(deps))) return 0;
-  const now = await readVersion(deps);
-  if (now !== null) return await storedVersion(deps, newest);
+  if (schema === null && !(await hasProductCollections(deps))) return 0;
+  if (schema === null && (await readSchema(deps)) !== null) return await storedVersion(deps, migrations);
   throw new UnusableDatabase(
     `The database '${database}' was written by an unreleased version of Millrace and cannot be migrated; ` +
       'start with another database or another data folder.',
   );
 }
 
-async function readVersion(deps: MigrationDeps): Promise<number | null> {
-  const row = await rowsOf(deps).findOne({ _id: ID }, { projection: { version: 1 } });
-  return row === null ? null : row.version;
+type StoredSchema = Pick<SchemaRow, 'version' | 'migrations'>;
+
+async function readSchema(deps: MigrationDeps): Promise<StoredSchema | null> {
+  return await rowsOf(deps).findOne({ _id: ID }, { projection: { version: 1, migrations: 1 } });
+}
+
+/** Whether the stored steps are those of this program: unreleased programs had others with the same numbers. */
+function hasSteps({ version, migrations: stored }: StoredSchema, migrations: readonly Migration[]): boolean {
+  return migrations.slice(0, version).every(({ name }, index) => stored[index]?.name === name);
 }
 
 /** Whether a Millrace has stored data here. The collection of the version does not count: it is created just before. */

@@ -161,7 +161,7 @@ t.test('A newer form is rejected and stays unchanged', async (t) => {
   t.strictSame(await contents(database), before);
 });
 
-t.test('A form without a version is rejected and stays unchanged', async (t) => {
+t.test('A form without a version, or of other migrations, is rejected and stays unchanged', async (t) => {
   const sentence = (database: string) =>
     `The database '${database}' was written by an unreleased version of Millrace and cannot be migrated; start with ` +
     'another database or another data folder.';
@@ -172,7 +172,12 @@ t.test('A form without a version is rejected and stays unchanged', async (t) => 
   const onlyStarted = newName();
   const format = client.db(`${onlyStarted}_log`).collection<Document>('format');
   await format.insertOne({ _id: 'format' as never, version: 1 });
-  for (const database of [withoutRow, withoutLog, onlyStarted]) {
+  const withOtherSteps = await used();
+  await client
+    .db(withOtherSteps)
+    .collection('_settings')
+    .updateOne({}, { $set: { 'migrations.0.name': 'create-settings' } });
+  for (const database of [withoutRow, withoutLog, onlyStarted, withOtherSteps]) {
     const before = await contents(database);
     t.equal(await refusal(database), sentence(database));
     t.strictSame(await contents(database), before);
