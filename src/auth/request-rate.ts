@@ -68,7 +68,7 @@ export class RequestRateLimiter {
   readonly #anonymous: RateLimiter | null;
   readonly #principal: RateLimiter | null;
 
-  /** @param perMinute requests of one network of anonymous clients, and of one principal; null for any number */
+  /** Requests per minute of one network of anonymous clients, and of one principal; null for any number. */
   constructor({ anonymous, principal }: { readonly anonymous: number | null; readonly principal: number | null }) {
     this.#anonymous = anonymous === null ? null : new RateLimiter(anonymous);
     this.#principal = principal === null ? null : new RateLimiter(principal);
@@ -76,7 +76,7 @@ export class RequestRateLimiter {
 
   /**
    * Takes one request.
-   * @param key under which the client is counted, from `clientOf`
+   * @param key under which the client is counted, from `clientLimitKey`
    * @throws MillraceError `rate-limited`
    */
   takeRequest({ kind }: Principal, key: string): void {

@@ -20,7 +20,7 @@ export type EgressErrorKind =
   | 'response-too-large'
   /** A redirect, where the caller accepts none. */
   | 'redirected'
-  /** The response is not HTTP, or has an encoding that was not requested. */
+  /** The response is not HTTP, or its content does not match its encoding. */
   | 'invalid-response'
   /** Too many calls are in progress, to this server or in total. */
   | 'busy';

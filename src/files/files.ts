@@ -73,7 +73,7 @@ export class Files {
    * Stores the files of one request: all of them, or nothing.
    * @param parts the parts of the body as they arrive, stored while they are read
    * @param request its id, for events, and the rights it began with, which must still hold when it commits
-   * @throws MillraceError as `takeIn`; `forbidden` when no grant reaches such a file; `quota-exceeded`;
+   * @throws MillraceError as `storeUpload`; `forbidden` when no grant reaches such a file; `quota-exceeded`;
    *   `storage-full`; `upload-timeout`; as the rights' `check`
    */
   async upload(

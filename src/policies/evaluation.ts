@@ -43,7 +43,7 @@ export function resourceCacheKey(set: PolicySet, resource: string): string {
   return NON_COLLECTION_RESOURCES.has(resource) || set.named.has(resource) ? resource : '*';
 }
 
-/** @param resource as `placeKey` returns it */
+/** @param resource as `resourceCacheKey` returns it */
 export function findApplicablePolicies(
   set: PolicySet,
   mode: ServerMode,

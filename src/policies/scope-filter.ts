@@ -197,7 +197,7 @@ export async function visibleFieldTreeAsync(scope: Scope, document: Document): P
 }
 
 /**
- * The result of `ask` for a stored document; yields every few milliseconds where it may take long to read the document
+ * The result of `request` for a stored document; yields every few milliseconds where it may take long to read the document
  * and to test it against the Scope.
  * @param turn resolves when the next slice may begin; by default after other ready work
  */

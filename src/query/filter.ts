@@ -79,7 +79,7 @@ export type GenericFieldTest<V> =
 export type GenericFilter<V> =
   /** `and` of nothing is everything, `or` of nothing is nothing. */
   | { readonly kind: 'and' | 'or' | 'nor'; readonly filters: readonly GenericFilter<V>[] }
-  /** `path` is the stored one (paths.ts): dotted, `_id` where the client writes `id`. */
+  /** `path` is the stored one (field-paths.ts): dotted, `_id` where the client writes `id`. */
   | { readonly kind: 'field'; readonly path: string; readonly test: GenericFieldTest<V> };
 
 /** A filter without open variables, ready to be evaluated. */

@@ -11,7 +11,8 @@ export const QUERY_LIMITS = {
   /** Parameters of one URL. */
   parameters: 1_000,
   /**
-   * Maximum cost of a filter (cost.ts), in nanoseconds per byte: for lists and writes, which the database evaluates…
+   * Maximum cost of a filter (evaluate/filter-cost.ts), in nanoseconds per byte: for lists and writes, which the database
+   * evaluates…
    */
   cost: 30_000,
   /** … and for filters that run in memory: live data, events, feeds and each policy. */

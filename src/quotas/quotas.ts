@@ -148,7 +148,7 @@ export class Quotas {
     return held;
   }
 
-  /** The first limit that is exceeded when `wanted` is added to `there`; null when it fits. */
+  /** The first limit that is exceeded when `requested` is added to `there`; null when it fits. */
   #over(requested: QuotaAmounts, there: readonly QuotaAmounts[]): keyof QuotaAmounts | null {
     const beyond = (field: keyof QuotaAmounts) => {
       const sum = there.reduce((all, one) => all + one[field], requested[field]);

@@ -8,7 +8,7 @@ const closed = { additionalProperties: false } as const;
 
 /**
  * Letters, digits and `. _ -`: no user name can be mistaken for an e-mail address. Look-alikes:
- * accounts/look-alikes.ts.
+ * users/look-alikes.ts.
  */
 const USERNAME = Type.String({ minLength: 1, maxLength: 64, pattern: '^[\\p{L}\\p{N}][\\p{L}\\p{N}._-]*$' });
 export const EMAIL_SCHEMA = Type.String({ minLength: 3, maxLength: 254, pattern: '^[^\\s@<>,;:"]+@[^\\s@<>,;:"]+$' });

@@ -1,6 +1,6 @@
 /**
  * The small pages behind links in e-mails: password reset, e-mail verification, opening a native app. The secret stands after `#`, which
- * browsers never send. Pure. The frame of all pages is in small-page.ts.
+ * browsers never send. Pure. The frame of all pages is in page-template.ts.
  */
 import { escapeHtml, type HostedPage, renderHostedPage } from './page-template.ts';
 

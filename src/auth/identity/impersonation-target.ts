@@ -28,7 +28,7 @@ export function parseImpersonationTarget(text: string): ImpersonationTarget | nu
   return kind === 'user' || kind === 'key' ? { kind, id } : { kind: 'anonymous', id: '' };
 }
 
-/** The text that `parseWhom` reads. */
+/** The text that `parseImpersonationTarget` reads. */
 export function formatImpersonationTarget({ kind, id }: ImpersonationTarget): string {
   return kind === 'anonymous' ? kind : `${kind}:${id}`;
 }

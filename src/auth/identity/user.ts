@@ -18,7 +18,7 @@ export interface User {
    */
   readonly names: readonly string[];
   /**
-   * The skeleton of the user name (accounts/look-alikes.ts); unique. Missing where there is none, or an older user has
+   * The skeleton of the user name (users/look-alikes.ts); unique. Missing where there is none, or an older user has
    * it.
    */
   readonly skeleton?: string;

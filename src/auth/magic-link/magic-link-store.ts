@@ -1,6 +1,6 @@
 /**
  * Where links and codes that sign in are kept, hashed: `<db>_log.magic_links`, one document per address, so that a newer one takes
- * the place of the older. Only link-sign-in.ts calls this file.
+ * the place of the older. Only magic-link.ts calls this file.
  */
 import type { Collection } from 'mongodb';
 import { duplicateKey, withTranslatedErrors } from '../../database/errors.ts';

@@ -29,7 +29,7 @@ const SPACES: Readonly<Record<string, XmlNamespace>> = {
 };
 
 /**
- * Checks an encrypted assertion. @throws SamlFault for ciphers that are not authenticated, or too weak, and for any
+ * Checks an encrypted assertion. @throws SamlRejection for ciphers that are not authenticated, or too weak, and for any
  * doubt
  */
 export function checkAssertionEncryption(encrypted: XmlElement): void {

@@ -27,7 +27,7 @@ export interface SamlMetadata {
 /**
  * Parses the metadata of one provider.
  * @param issuer its entity id, where the document has several
- * @throws SamlFault
+ * @throws SamlRejection
  */
 export function readSamlMetadata(text: string, issuer: string | undefined): SamlMetadata {
   const root = readXml(text, { comments: true });

@@ -17,7 +17,7 @@ const METHODS: Readonly<Record<string, string>> = {
  * @param query the text after `?`
  * @param certificates PEM
  * @returns the message as XML
- * @throws SamlFault
+ * @throws SamlRejection
  */
 export function verifyRedirectSignature(query: string, name: string, certificates: readonly string[]): string {
   const parts = new Map<string, string>();

@@ -63,7 +63,7 @@ export interface SamlAssertion {
 export class SamlStatusError extends SamlRejection {}
 
 /**
- * The one assertion of a response, encrypted or not. @throws SamlFault where there is none, another one, or one at
+ * The one assertion of a response, encrypted or not. @throws SamlRejection where there is none, another one, or one at
  * another position
  */
 export function findSingleAssertion(root: XmlElement): XmlElement {
@@ -80,14 +80,14 @@ export function findSingleAssertion(root: XmlElement): XmlElement {
   return assertion;
 }
 
-/** Checks a response around its assertion. @throws SamlFault; StatusRefused where the provider denied the sign-in */
+/** Checks a response around its assertion. @throws SamlRejection; SamlStatusError where the provider denied the sign-in */
 export function checkSamlResponse(root: XmlElement, expected: ExpectedSamlResponse): void {
   checkSamlMessage(root, 'Response', expected.recipient, expected);
   checkInResponseTo(root, expected);
   checkSamlStatus(root);
 }
 
-/** What every message must contain. @throws SamlFault */
+/** What every message must contain. @throws SamlRejection */
 export function checkSamlMessage(
   root: XmlElement,
   name: string,
@@ -105,7 +105,7 @@ export function checkSamlMessage(
     throw new SamlRejection('the message has another Issuer');
 }
 
-/** @throws SamlFault where a message responds to something else */
+/** @throws SamlRejection where a message responds to something else */
 export function checkInResponseTo(element: XmlElement, { inResponseTo }: { inResponseTo: string | null }): void {
   const response = readXmlAttribute(element, 'InResponseTo');
   if (response === inResponseTo) return;
@@ -114,7 +114,7 @@ export function checkInResponseTo(element: XmlElement, { inResponseTo }: { inRes
   );
 }
 
-/** @throws StatusRefused for every status except success */
+/** @throws SamlStatusError for every status except success */
 export function checkSamlStatus(root: XmlElement): void {
   const status = readXmlAttribute(
     requireOnlyChild(requireOnlyChild(root, 'protocol', 'Status'), 'protocol', 'StatusCode'),
@@ -123,7 +123,7 @@ export function checkSamlStatus(root: XmlElement): void {
   if (status !== SUCCESS) throw new SamlStatusError(`the status is ${String(status).slice(0, 120)}`);
 }
 
-/** Parses an assertion whose signature was verified. @param xml exactly what was signed @throws SamlFault */
+/** Parses an assertion whose signature was verified. @param xml exactly what was signed @throws SamlRejection */
 export function readAssertion(xml: string, expected: ExpectedSamlResponse): SamlAssertion {
   const root = readXml(xml);
   if (!hasElementName(root, 'assertion', 'Assertion'))
@@ -150,7 +150,7 @@ export function readAssertion(xml: string, expected: ExpectedSamlResponse): Saml
   };
 }
 
-/** @throws SamlFault */
+/** @throws SamlRejection */
 export function readNameId(element: XmlElement): NameId {
   const value = elementText(element);
   if (value.trim() === '') throw new SamlRejection('the NameID is empty');
@@ -162,7 +162,7 @@ export function readNameId(element: XmlElement): NameId {
   };
 }
 
-/** Checks that a message was issued a moment ago. @throws SamlFault */
+/** Checks that a message was issued a moment ago. @throws SamlRejection */
 export function checkIssueInstant(root: XmlElement, now: number): void {
   const issued = instantOf(root, 'IssueInstant');
   if (issued === null || issued > now + CLOCK_SKEW_MS || issued < now - MAX_AGE_MS) {
@@ -170,7 +170,7 @@ export function checkIssueInstant(root: XmlElement, now: number): void {
   }
 }
 
-/** Checks an instant, where there is one, against the clock. @throws SamlFault */
+/** Checks an instant, where there is one, against the clock. @throws SamlRejection */
 export function checkValidityPeriod(element: XmlElement, now: number): void {
   const [from, until] = [instantOf(element, 'NotBefore'), instantOf(element, 'NotOnOrAfter')];
   if (from !== null && now + CLOCK_SKEW_MS < from) throw new SamlRejection(`${element.localName} is not valid yet`);

@@ -17,7 +17,7 @@ const COMMON = {
   name: ['name', 'displayName', 'urn:oid:2.16.840.1.113730.3.1.241', 'cn', 'urn:oid:2.5.4.3', `${SOAP}/name`],
 } as const;
 
-/** @throws SamlFault if the assertion has no permanent id of a user */
+/** @throws SamlRejection if the assertion has no permanent id of a user */
 export function samlUser({ saml }: Pick<Provider, 'saml'>, assertion: SamlAssertion): VerifiedIdentity {
   const { nameId, attributes } = assertion;
   const first = (names: readonly string[]) => names.flatMap((name) => attributes.get(name)?.[0] ?? [])[0];

@@ -185,7 +185,7 @@ export class SamlClient {
     return { response, assertion: inner };
   }
 
-  /** @throws SamlFault for an assertion that was used before, in any process */
+  /** @throws SamlRejection for an assertion that was used before, in any process */
   async #once(assertion: string, deadAt: number): Promise<void> {
     const { oneTimeTokens, now } = this.#deps;
     if (await oneTimeTokens.isFirst(`saml assertion ${assertion}`, deadAt - now())) return;
@@ -198,7 +198,7 @@ function requestId({ nonce }: Pick<AuthorizationSecrets, 'nonce'>): string {
   return `_${nonce}`;
 }
 
-/** Whether an encrypted assertion is signed, which only decryption shows. @throws SamlFault */
+/** Whether an encrypted assertion is signed, which only decryption shows. @throws SamlRejection */
 async function isSignedInside(encrypted: XmlElement, saml: Provider['saml']): Promise<boolean> {
   checkAssertionEncryption(encrypted);
   if (saml?.privateKey == null) throw new SamlRejection('the assertion is encrypted, and there is no private key');

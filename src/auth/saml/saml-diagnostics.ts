@@ -1,6 +1,6 @@
 /**
  * Tries out what a SAML provider names, without signing anybody in: its metadata, its certificates, our own key, and the
- * address to enter there. Each has a message for the administrator who sets it up (see providers/provider-check.ts).
+ * address to enter there. Each has a message for the administrator who sets it up (see providers/provider-diagnostics.ts).
  */
 import { X509Certificate } from 'node:crypto';
 import { isLoopback } from '../../config/loopback.ts';

@@ -22,7 +22,7 @@ const DIGESTS = new Set(['http://www.w3.org/2001/04/xmlenc#sha256', 'http://www.
 const PARTS = new Set(['SignedInfo', 'SignatureValue', 'KeyInfo']);
 const ID = /^[A-Za-z_][\w.-]{0,255}$/;
 
-/** The id of a message or an assertion. @throws SamlFault for none, or an unusual one */
+/** The id of a message or an assertion. @throws SamlRejection for none, or an unusual one */
 export function readElementId(element: XmlElement): string {
   const id = readXmlAttribute(element, 'ID') ?? '';
   if (!ID.test(id)) throw new SamlRejection(`${element.localName} has no usable ID`);
@@ -33,7 +33,7 @@ export function readElementId(element: XmlElement): string {
  * Checks every signature of a document, and its ids.
  * @param owners the elements that may be signed
  * @returns those of them that have a signature
- * @throws SamlFault
+ * @throws SamlRejection
  */
 export function findSignedElements(root: XmlElement, owners: readonly XmlElement[]): readonly XmlElement[] {
   const all = listElements(root);

@@ -28,14 +28,14 @@ const MAX_ELEMENTS = 50_000;
 const MAX_ATTRIBUTES = 128;
 const DECLARATION = /^\uFEFF?<\?xml\s[^<>]*\?>/;
 
-/** @throws SamlFault for text that is not the Base64 of UTF-8 */
+/** @throws SamlRejection for text that is not the Base64 of UTF-8 */
 export function decodeBase64Xml(base64: string): string {
   const clean = base64.replace(/\s/g, '');
   if (clean === '' || !/^[A-Za-z0-9+/]*={0,2}$/.test(clean)) throw new SamlRejection('the message is not Base64');
   return decodeUtf8(Buffer.from(clean, 'base64'));
 }
 
-/** @throws SamlFault for other bytes */
+/** @throws SamlRejection for other bytes */
 export function decodeUtf8(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -46,7 +46,7 @@ export function decodeUtf8(bytes: Uint8Array): string {
 
 /**
  * @param comments whether comments are skipped instead of rejected: metadata that people write has some
- * @returns the root. @throws SamlFault
+ * @returns the root. @throws SamlRejection
  */
 export function readXml(text: string, { comments = false }: { readonly comments?: boolean } = {}): XmlElement {
   const [declaration = ''] = DECLARATION.exec(text) ?? [];
@@ -79,7 +79,7 @@ export function readXml(text: string, { comments = false }: { readonly comments?
 /**
  * Bounds the parser's work, in one pass before it: its time grows with the square of the depth, and of the number of
  * attributes. Takes text without comments, CDATA sections and instructions.
- * @throws SamlFault
+ * @throws SamlRejection
  */
 function checkBounds(text: string): void {
   const open: number[] = [];
@@ -123,7 +123,7 @@ function withoutComments(text: string): string {
   }
 }
 
-/** All elements within one, itself first, in the order of the document. @throws SamlFault where they nest too deep */
+/** All elements within one, itself first, in the order of the document. @throws SamlRejection where they nest too deep */
 export function listElements(root: XmlElement, depth = 0): readonly XmlElement[] {
   if (depth > MAX_DEPTH) throw new SamlRejection('the XML nests too deep');
   return [root, ...childrenOf(root).flatMap((child) => listElements(child, depth + 1))];
@@ -142,19 +142,19 @@ export function childrenByName(element: XmlElement, space: XmlNamespace, name: s
   return childrenOf(element).filter((child) => hasElementName(child, space, name));
 }
 
-/** The one child of this name. @throws SamlFault where there is none, or a second one */
+/** The one child of this name. @throws SamlRejection where there is none, or a second one */
 export function requireOnlyChild(element: XmlElement, space: XmlNamespace, name: string): XmlElement {
   const [found, second] = childrenByName(element, space, name);
   if (found !== undefined && second === undefined) return found;
   throw new SamlRejection(`${element.localName} has ${found === undefined ? 'no' : 'more than one'} ${name}`);
 }
 
-/** The child of this name; null where there is none. @throws SamlFault where there are two */
+/** The child of this name; null where there is none. @throws SamlRejection where there are two */
 export function optionalChild(element: XmlElement, space: XmlNamespace, name: string): XmlElement | null {
   return childrenByName(element, space, name).length === 0 ? null : requireOnlyChild(element, space, name);
 }
 
-/** The text of an element that contains only text. @throws SamlFault where it contains more */
+/** The text of an element that contains only text. @throws SamlRejection where it contains more */
 export function elementText(element: XmlElement): string {
   if (Array.from(element.childNodes).some(({ nodeType }) => nodeType !== TEXT)) {
     throw new SamlRejection(`${element.localName} contains more than text`);

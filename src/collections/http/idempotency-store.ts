@@ -87,7 +87,7 @@ export class IdempotencyStore {
 
   /**
    * Claims the key in the transaction of its write.
-   * @throws KeyTaken when its first request has finished meanwhile, MillraceError `idempotency-key-in-use` when it has
+   * @throws IdempotencyKeyTaken when its first request has finished meanwhile, MillraceError `idempotency-key-in-use` when it has
    * not
    */
   async reserve({ id, fingerprint }: IdempotencyKey, session: ClientSession): Promise<void> {

@@ -1,5 +1,5 @@
 /**
- * Reads of users' collections, implemented separately (store.ts) and inside an open transaction (transaction-reads.ts).
+ * Reads of users' collections, implemented separately (store.ts) and inside an open transaction (transaction-reader.ts).
  */
 import type { Document, Filter } from 'mongodb';
 import type { CollectionName } from '../../database/collection-names.ts';

@@ -28,7 +28,7 @@ export interface StoredChange extends DocumentReplacement {
 
 /**
  * @param raw the document as stored
- * @param read the result of `decodeStored`
+ * @param read the result of `decodeExactDocument`
  * @param computed the next state; its fields get their stored positions, unless the change replaces the document
  * @throws MillraceError `document-too-large`, `unsupported-value`
  */

@@ -1,7 +1,7 @@
 /**
  * The stored form of a document and the pure functions that compute the next one: creation, replacement, merge patch,
- * other changes. They work on exact BSON values (`decodeStored`), so a date or decimal that another program stored
- * keeps its type when its JSON did not change.
+ * other changes. They work on exact BSON values (`decodeExactDocument`), so a date or decimal that another program
+ * stored keeps its type when its JSON did not change.
  */
 import type { Document, ObjectId } from 'mongodb';
 import { type Principal, toActorId } from '../../auth/identity/principal.ts';

@@ -57,7 +57,7 @@ export class RemoteServer {
   /**
    * Sends a request and parses its JSON response.
    * @param schema minimum content of the response
-   * @throws Refused for a response that is not 2xx, Error without a response or with an unexpected one
+   * @throws ServerErrorResponse for a response that is not 2xx, Error without a response or with an unexpected one
    */
   async request<T extends TSchema>(schema: T, method: string, path: string, body?: object): Promise<Static<T>> {
     const response = await this.#send(method, path, body);

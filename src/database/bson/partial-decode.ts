@@ -1,13 +1,13 @@
 /**
  * Reads or removes fields of a stored document by name and skips the rest, for example for a page's cursor, which needs
- * the sort fields only. stored.ts reads whole documents.
+ * the sort fields only. stored-document.ts reads whole documents.
  */
 import type { Document } from 'mongodb';
 import { documentEnd, fieldNameEnd, hasFieldName, valueEnd } from './bson-bytes.ts';
 import { decodeDocument } from './stored-document.ts';
 
 /**
- * Reads the top-level fields with these names, as `readStored` does.
+ * Reads the top-level fields with these names, as `decodeDocument` does.
  * @throws MillraceError `internal` if the bytes are not a BSON document
  */
 export function decodeNamedFields(raw: Uint8Array, names: readonly Uint8Array[]): Document {

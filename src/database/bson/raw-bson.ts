@@ -160,7 +160,7 @@ const LENIENT = { validation: { utf8: false } } as const;
 
 /**
  * Decodes documents that the server or Millrace itself wrote, names included, to ordinary JavaScript values. Not for
- * documents of users: the driver converts some of them to its own objects (stored.ts reads those).
+ * documents of users: the driver converts some of them to its own objects (stored-document.ts reads those).
  */
 export function decodeSystemBson(bytes: Uint8Array): Record<string, unknown> {
   return BSON.deserialize(bytes, LENIENT);

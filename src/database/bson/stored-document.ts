@@ -1,6 +1,6 @@
 /**
- * The only reader of stored documents. For changes (`decodeStored`), every value keeps its BSON type, and a value that
- * cannot be written back unchanged is rejected. For filters, policies and responses (`readStored`), nothing is
+ * The only reader of stored documents. For changes (`decodeExactDocument`), every value keeps its BSON type, and a value
+ * that cannot be written back unchanged is rejected. For filters, policies and responses (`decodeDocument`), nothing is
  * rejected. The driver's own deserializer is used for neither: it makes a DBRef of a document with fields `$ref` and
  * `$id`, so policies would test the fields of that object instead of the stored ones. It also loses the order of
  * number-like names, and writes an unreadable date back as 1970.

@@ -1,6 +1,6 @@
 /**
  * The codec between stored documents and JSON text, for other folders. Lists and single documents go from raw BSON to
- * bytes without intermediate objects; `toWire` writes a decoded document with the same result.
+ * bytes without intermediate objects; `toWireDocument` writes a decoded document with the same result.
  */
 import { ByteOutput } from './byte-output.ts';
 import type { WireOptions } from './to-wire.ts';

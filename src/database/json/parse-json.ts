@@ -23,7 +23,7 @@ const LONG_RUN = 16;
  * Decodes a JSON text strictly (RFC 8259); of duplicate keys the last one wins.
  * @throws MillraceError `malformed-json` (not UTF-8, a byte order mark, empty, not JSON), `json-too-deep` (over 100 levels),
  *   `unsupported-value` (integer beyond ±2^53, number beyond a double, lone surrogate), `unsupported-field-name` (NUL,
- *   `__proto__`, `constructor` with a `prototype`, `_bsontype`); the last two name the place in `faults`.
+ *   `__proto__`, `constructor` with a `prototype`, `_bsontype`); the last two name the place in `issues`.
  */
 export function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0) throw new MillraceError('malformed-json', 'The body is empty');

@@ -50,7 +50,7 @@ function writeNested(src: Buffer, start: number, end: number, out: Buffer, to: n
  * Writes the fields of a document, each with a comma after it. Returns the offset after the last comma.
  * @param start the offset of the first field
  * @param end the offset of the document's last byte, as `documentEnd` returns it
- * @param out a buffer with room for `GROWTH` bytes for every byte of the document
+ * @param out a buffer with room for `MAX_JSON_GROWTH` bytes for every byte of the document
  * @param skips decides which fields to omit; null for none
  * @throws MillraceError `internal` if the bytes are not BSON
  */

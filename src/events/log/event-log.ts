@@ -176,7 +176,7 @@ export class EventLog {
    * Appends rows in batches, one after the other, each acknowledged by a majority before the next one is sent.
    * @param allowed called before every batch; if it returns false the rest is not written
    * @param written called with every acknowledged batch
-   * @throws NumbersTaken if a number exists; after any other error it is unknown how much was written
+   * @throws LogNumberConflict if a number exists; after any other error it is unknown how much was written
    */
   async append(
     rows: readonly LogRow[],

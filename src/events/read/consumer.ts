@@ -34,9 +34,9 @@ export interface ConsumerOptions {
   readonly log: EventLog;
   readonly tail: LogTail;
   /**
-   * Processes rows, in order; may be called again for the same rows. The ids of outputs are `outputId`s. `allowed`
-   * returns whether this process is still the consuming one; call it right before an effect, because the process may
-   * have been frozen.
+   * Processes rows, in order; may be called again for the same rows. The ids of outputs are `consumerOutputId`s.
+   * `allowed` returns whether this process is still the consuming one; call it right before an effect, because the
+   * process may have been frozen.
    */
   readonly handle: (rows: readonly LogRow[], allowed: () => boolean) => Promise<void>;
   /**

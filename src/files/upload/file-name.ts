@@ -34,7 +34,7 @@ function shorten(name: string): string {
   return kept.trimEnd() + extension;
 }
 
-/** A name as one segment of a path (RFC 3986). Dot segments cannot occur: `cleanName` leaves none. */
+/** A name as one segment of a path (RFC 3986). Dot segments cannot occur: `sanitizeFileName` leaves none. */
 export function encodeNameForPath(name: string): string {
   return encodeURIComponent(name).replace(/[!'()*]/g, percent);
 }

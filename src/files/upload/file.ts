@@ -72,7 +72,7 @@ export function toFileDocument(file: StoredFile, principal: Principal, request: 
 }
 
 /**
- * Reads a document of `_files`, as returned by `decodeStored`.
+ * Reads a document of `_files`, as returned by `decodeExactDocument`.
  * @throws MillraceError `internal` when another program stored an invalid document
  */
 function fromDocument(document: Document): StoredFile {

@@ -44,7 +44,7 @@ export interface UploadDeps {
   readonly space?: Pick<DiskSpace, 'requireRoom'> | undefined;
 }
 
-/** The result of one request. Its journal entries are held until `settle` or `takeBack`. */
+/** The result of one request. Its journal entries are held until the commit or `removeStoredBytes`. */
 export interface UploadBatch {
   readonly drafts: readonly StoredUpload[];
   /** The client's metadata of each draft, null for none. */

@@ -61,7 +61,7 @@ export class EndpointCalls {
    * @param client the rate-limit key of the caller
    * @param input JSON text
    * @param hidden texts that are redacted in everything stored of the call
-   * @throws MillraceError `rate-limited`, `overloaded`, and as `Calling.call`
+   * @throws MillraceError `rate-limited`, `overloaded`, and as `FunctionCaller.call`
    */
   async call(
     fn: Endpoint,

@@ -14,7 +14,7 @@ export class InvalidHookResultError extends Error {}
 
 /**
  * @param text JSON text of an array with null for each unchanged document
- * @throws UnusableResult
+ * @throws InvalidHookResultError
  */
 export function parseHookResult(text: string, count: number): readonly (Fields | null)[] {
   const results: unknown = parseExactJson(text);

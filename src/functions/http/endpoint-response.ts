@@ -20,9 +20,9 @@ export interface CallResponse {
 
 /**
  * @param fn `plugin/name`
- * @param isReported whether the client gets messages of the code (`reportsCallErrors`)
+ * @param isReported whether the client gets messages of the code (`maySeeErrorDetails`)
  * @param run id of the run, if it is stored
- * @throws MillraceError for a failed call (a `CallFaultCode`) and for a Refusal (`rejected-by-function`)
+ * @throws MillraceError for a failed call (a `CallErrorCode`) and for a Refusal (`rejected-by-function`)
  */
 export function toCallResponse(
   outcome: CallOutcome,

@@ -47,7 +47,7 @@ export interface PluginUpload {
 /**
  * Reads an uploaded plugin.
  * @param name the name in the URL
- * @param readsAccounts whether the caller may read users
+ * @param readsUsers whether the caller may read users
  * @param sandbox null where functions are disabled: then scripts are parsed, but not checked
  * @throws MillraceError `body-required`, `invalid-body`, `invalid-plugin` with locations, `forbidden` for triggers for user
  * events

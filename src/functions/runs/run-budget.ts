@@ -37,7 +37,7 @@ export class RunStorageBudget {
     this.#now = now;
   }
 
-  /** Whether another run of this function and caller may be stored. If so, call `fitted` with it. */
+  /** Whether another run of this function and caller may be stored. If so, call `trimToBudget` with it. */
   take(fn: string, client: string): boolean {
     const now = this.#now();
     return this.#each.takeRun(`${fn} ${client}`, now) && this.#all.takeRun(fn, now);

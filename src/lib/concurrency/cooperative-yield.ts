@@ -1,8 +1,9 @@
 /**
  * Cooperative yields within long work on one document in memory, so that reading a large document or evaluating an
  * expensive filter does not delay other work. The work is a plain function. Where it may take long it stores its
- * progress (`progress`, `once`) and then allows a yield (`pause`). Run by `inTurns`, it stops there when its time slice
- * is over and is called again later: it skips stored progress and continues. Run without `inTurns`, it never stops.
+ * progress (`resumableProgress`, `evaluateOnce`) and then allows a yield (`yieldIfDue`). Run by `runCooperatively`, it
+ * stops there when its time slice is over and is called again later: it skips stored progress and continues. Otherwise
+ * it never stops.
  */
 import { setImmediate as otherWork } from 'node:timers/promises';
 
@@ -112,7 +113,7 @@ export function countStepAndYield(): void {
   if (steps % STEPS === 0) yieldIfDue();
 }
 
-/** The result of `ask` for a subject, cached. Only the last subject is cached. */
+/** The result of `request` for a subject, cached. Only the last subject is cached. */
 export function evaluateOnce<S>(request: (subject: S) => boolean, subject: S): boolean {
   if (current === null) return request(subject);
   const noted = current.noted.get(request);

@@ -14,7 +14,7 @@ const MAC_BYTES = 16;
 /**
  * Encodes a position.
  * @param key secret of the instance, at least 32 bytes; as a key object, which is prepared once for all uses
- * @param query the query that the cursor is bound to (`questionOf`)
+ * @param query the query that the cursor is bound to (`queryFingerprint`)
  * @throws MillraceError `invalid-parameter` when the sort key is too large for a URL, or has a date of another program
  * beyond JavaScript's range: written as another date, it would lead back to its own page
  */

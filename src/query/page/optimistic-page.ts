@@ -1,7 +1,7 @@
 /**
  * Reads the page after a cursor with plain `$gt`/`$lt`, which MongoDB plans quickly. Plain comparisons unwind arrays
- * and match one type only, so the result can be wrong. `optimisticPage` detects that and returns null; the caller then
- * uses `requestPage` (page.ts).
+ * and match one type only, so the result can be wrong. `verifyPlainComparisonPage` detects that and returns null; the
+ * caller then uses `buildPageRequest` (page.ts).
  */
 import type { Document } from 'bson';
 import { BSON_KIND, type BsonKind, bsonKindOf, type EmbeddedDocument, equalValues } from '../evaluate/bson-order.ts';

@@ -53,7 +53,7 @@ function beyond(filter: Document, sort: Sort, values: SortKeyValues, backwards: 
 /**
  * True if the documents returned for a page before a position are in the right order. For a reversed sort the server
  * uses the other end of an array as its key. If no returned document has an array at a sort path, none is in a wrong
- * position; otherwise query again with `exactStages`.
+ * position; otherwise query again with `exactSortStages`.
  */
 export function isPageInOrder(
   documents: readonly EmbeddedDocument[],

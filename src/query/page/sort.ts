@@ -40,7 +40,7 @@ export function parseSort(names: readonly string[]): Sort {
   return paths.has('_id') ? keys : [...keys, ...SORT_BY_ID];
 }
 
-/** True if the database can sort by these paths; if not, documents are ordered by the stages of `orderOf` in page.ts. */
+/** True if the database can sort by these paths; if not, documents are ordered by `toMongoSortOrStages` in page.ts. */
 export function isDatabaseSortable(sort: Sort): boolean {
   return !sort.some(({ path }) => isEscapedPath(path));
 }

@@ -3,14 +3,15 @@
  * policies add their own filters to it.
  * The path of a list through this folder:
  * 1. parseQuery(readParameters(search)) or parseQueryJson(body) → Query, variables open
- * 2. bind(query.filter, { now, user }) → Filter; pathsOf(query.filter) for field rules
- * 3. toMongo(and([scope's filter, filter])) → the filter of every page
- * 4. decodeCursor(key, questionOf(collection, query), query.cursor) → PagePosition
- * 5. optimisticRequest(…), optimisticPage(…) → most pages after a position; null where not
- * 6. requestPage(filter, query.sort, position) → find(filter), toMongoSort(sort), limit + 1
- * 7. isInOrder(…) or else aggregate([{ $match }, ...exactStages(…)]) → only for pages backwards over arrays
- * 8. cutPage(answer, …) → the documents, and positions for encodeCursor
- * A document in memory is tested by compileMatch(filter), ordered by compareBy(sort) and cut by cutTo(document, treeOf(fields)).
+ * 2. bindVariables(query.filter, { now, user }) → Filter; pathsInFilter(query.filter) for field rules
+ * 3. toMongoFilter(and([scope's filter, filter])) → the filter of every page
+ * 4. decodeCursor(key, queryFingerprint(collection, query), query.cursor) → PagePosition
+ * 5. buildPlainComparisonPageRequest(…), verifyPlainComparisonPage(…) → most pages after a position; null where not
+ * 6. buildPageRequest(filter, query.sort, position) → find(filter), toMongoSort(sort), limit + 1
+ * 7. isPageInOrder(…) or else aggregate([{ $match }, ...exactSortStages(…)]) → only for pages backwards over arrays
+ * 8. slicePage(response, …) → the documents, and positions for encodeCursor
+ * A document in memory is tested by compileMatcher(filter), ordered by documentComparator(sort) and reduced by
+ * selectFields(document, toFieldTree(fields)).
  */
 import { createHash } from 'node:crypto';
 import { EJSON } from 'bson';

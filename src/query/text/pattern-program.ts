@@ -8,7 +8,7 @@ import type { CodePointRange } from './code-points.ts';
 export type PatternNode =
   /** One character of a set. */
   | { readonly kind: 'set'; readonly ranges: readonly CodePointRange[] }
-  /** No character, at an assertion of this kind: flags of {@link AT_START} and similar, which must all hold. */
+  /** No character, at an assertion of this kind: flags of {@link ASSERT_START} and similar, which must all hold. */
   | { readonly kind: 'place'; readonly assertions: number }
   | { readonly kind: 'sequence' | 'alternatives'; readonly parts: readonly PatternNode[] }
   /** @property to null without an upper bound */

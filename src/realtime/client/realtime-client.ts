@@ -66,7 +66,7 @@ export abstract class RealtimeClient {
     return this.deps.timing.heartbeatMs * MOST_SILENT;
   }
 
-  /** Called when nothing was transferred for `patienceMs`. */
+  /** Called when nothing was transferred for `idleTimeoutMs`. */
   handleStall(): void {
     if (this.queue.queuedBytes > 0) this.close(CLOSE_CODES.heartbeatLost, 'The heartbeat is lost');
   }

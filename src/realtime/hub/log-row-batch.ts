@@ -83,7 +83,7 @@ export class LogRowBatch {
     this.#onError = onError;
   }
 
-  /** Groups whose result ended in this batch. The index no longer has them; `tell` resets their subscriptions. */
+  /** Groups whose result ended in this batch. The index no longer has them; `report` resets their subscriptions. */
   get ended(): readonly SubscriptionGroup[] {
     return this.#outcomes.flatMap(({ group, reset }) => (reset === null ? [] : group));
   }

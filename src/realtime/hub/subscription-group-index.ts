@@ -1,6 +1,6 @@
 /**
  * All groups of a process, indexed by the key of their result and by collection. Within one collection,
- * collection-groups.ts finds them by the values of a document.
+ * collection-subscription-groups.ts finds them by the values of a document.
  */
 import type { LiveResult } from '../result/live-result.ts';
 import type { LogRowView } from '../result/log-row-view.ts';

@@ -1,7 +1,7 @@
 /**
  * The live result of a document query. Without a window it keeps nothing: the states before and after a change say
- * whether the document enters, stays or leaves. A window (window.ts) keeps ids and sort keys, and is refilled from the
- * database when it becomes too short (`refill`; hub/row-batch.ts decides when).
+ * whether the document enters, stays or leaves. A window (query-window.ts) keeps ids and sort keys, and is refilled from the
+ * database when it becomes too short (`refill`; hub/log-row-batch.ts decides when).
  */
 import type { Document } from 'mongodb';
 import { decodeDocument, decodeDocumentCooperatively } from '../../database/bson/stored-document.ts';

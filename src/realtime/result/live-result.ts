@@ -38,7 +38,7 @@ export interface LiveResult {
   /** Whether a row of this size is slow to evaluate, because its queries are expensive. */
   isHeavy(view: LogRowView): boolean;
   /**
-   * Evaluates an expensive or large row in slices; `judge` is fast afterwards.
+   * Evaluates an expensive or large row in slices; `applyRow` is fast afterwards.
    * @param turn resolves when the next slice may begin; by default it yields to other work of the process
    */
   prepare(view: LogRowView, turn?: () => Promise<unknown>): Promise<void>;

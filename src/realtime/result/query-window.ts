@@ -28,7 +28,7 @@ export interface WindowChange {
 export interface WindowShortfall {
   /** Visible documents that have not been sent to clients yet. */
   readonly unsent: readonly WindowMember[];
-  /** How many documents to read after the sort key `behind`; 0 for none. */
+  /** How many documents to read after the sort key `afterKey`; 0 for none. */
   readonly missingCount: number;
   /** Sort key of the last known document; null if none is known. */
   readonly afterKey: SortKeyValues | null;
@@ -123,7 +123,7 @@ export class QueryWindow {
   }
 
   /**
-   * Adds the documents that were fetched for `want`, as of the last change that the window has processed.
+   * Adds the documents that were fetched for `shortfall`, as of the last change that the window has processed.
    * @param further the documents after the last known one
    * @param more whether more documents may follow; null if none were read
    * @returns the visible documents that have not been sent to clients; they count as sent from now on

@@ -30,7 +30,7 @@ function rendered(query: LiveQuerySpec, raw: Buffer, shows: FieldVisibility): Bu
     : encodeRedactedDocument(query, redactDocument(query, raw, shows));
 }
 
-/** The same for a document that `visibleBytes` has already redacted. */
+/** The same for a document that `redactDocument` has already redacted. */
 export function encodeRedactedDocument({ fields }: LiveQuerySpec, seen: Buffer): Buffer {
   return encodeDocumentJson(seen, { meta: includesMeta(fields) });
 }

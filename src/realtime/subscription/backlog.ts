@@ -56,7 +56,7 @@ export class Backlog {
   /**
    * The next rows after a number, at least those about one of the collections, in whole transactions.
    * @param use processes the rows while the semaphore is held: it must not wait for a client
-   * @throws Overtaken if rows in between no longer exist
+   * @throws BacklogExpired if rows in between no longer exist
    */
   async read<T>(missed: BacklogQuery, use: (stretch: BacklogChunk) => T | Promise<T>): Promise<T> {
     const { hub, readers } = this.#options;

@@ -75,7 +75,7 @@ export async function checkResume(
   return { position, through };
 }
 
-/** The row with a number, if it is about one of the collections. @throws Overtaken if it no longer exists */
+/** The row with a number, if it is about one of the collections. @throws BacklogExpired if it no longer exists */
 export async function readBacklogRow(
   backlog: RealtimeDeps['backlog'],
   number: number,

@@ -26,7 +26,7 @@ export interface Snapshot {
 
 /**
  * Sends all of it, unless `run` is aborted.
- * @throws Dropped, MillraceError `client-memory-exceeded`, `overloaded`, and the errors of reading
+ * @throws CollectionDropped, MillraceError `client-memory-exceeded`, `overloaded`, and the errors of reading
  */
 export async function sendSnapshot(
   { id, queue }: { readonly id: string | null; readonly queue: SendQueue },

@@ -1,6 +1,6 @@
 /**
  * The base of all subscriptions. A subscription reads the log by itself until it has caught up, then joins a group. It
- * leaves it when its client is too slow. After `lagMs` (deps.ts) a live result restarts, and live events are closed.
+ * leaves it when its client is too slow. After `lagMs` (realtime-deps.ts) a live result restarts, and live events are closed.
  */
 import type { Timestamp } from 'mongodb';
 import { translateError } from '../../database/errors.ts';

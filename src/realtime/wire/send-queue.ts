@@ -127,7 +127,7 @@ export class SendQueue {
   }
 
   /**
-   * Resolves when there is room for a snapshot or missed changes, or when `wanted` is aborted.
+   * Resolves when there is room for a snapshot or missed changes, or when `requested` is aborted.
    * @throws MillraceError `client-memory-exceeded`, `overloaded` when the client's budget is at its limit
    */
   async ready(requested: AbortSignal): Promise<void> {

@@ -13,7 +13,7 @@ export const DISABLED_REASONS = ['manual', 'gone', 'failing', 'principal'] as co
  */
 export type DisabledReason = (typeof DISABLED_REASONS)[number];
 
-/** When failed deliveries are retried (sending/schedule.ts). */
+/** When failed deliveries are retried (sending/retry-schedule.ts). */
 export const RETRY_SCHEDULES = ['standard', 'long', 'none'] as const;
 
 export type RetryScheduleName = (typeof RETRY_SCHEDULES)[number];

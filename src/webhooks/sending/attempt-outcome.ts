@@ -24,7 +24,7 @@ export const GONE_STATUS = 410;
 export const MISSING_BODY_ERROR = 'no-body';
 
 /**
- * @param tries number of attempts in the schedule, including this one
+ * @param attempts number of attempts in the schedule, including this one
  * @param random from 0 to 1
  * @param now milliseconds since 1970
  */

@@ -1,4 +1,4 @@
-/** The declaration of a host operation, so that call-host.ts can count, order, reject and record all of them. */
+/** The declaration of a host operation, so that host-api.ts can count, order, reject and record all of them. */
 import type { Principal } from '../../../auth/identity/principal.ts';
 import type { OpenTransaction } from '../../../collections/open-transaction.ts';
 import type { HostOperation } from '../../sandbox/sandbox.ts';

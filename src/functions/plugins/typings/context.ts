@@ -1,4 +1,4 @@
-/** Typings of `ctx` and of documents. Lists from closed tables are filled in by author-types.ts. */
+/** Typings of `ctx` and of documents. Lists from closed tables are filled in by typings.ts. */
 import { MAX_ARGUMENT_BYTES, MAX_FETCHES, MAX_HOST_OPERATIONS, MAX_RESULT_BYTES } from '../../sandbox/host-schemas.ts';
 
 const mb = (bytes: number) => `${bytes / 1_048_576} MB`;

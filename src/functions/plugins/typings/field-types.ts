@@ -22,7 +22,7 @@ export function quoteFieldName(name: string): string {
 }
 
 /**
- * @param schema as `memberSchemas` creates it
+ * @param schema as `inferFieldSchemas` creates it
  * @param indent of the line that contains the type
  */
 function fieldText(schema: unknown, indent: string): string {

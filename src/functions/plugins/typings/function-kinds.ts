@@ -1,4 +1,4 @@
-/** Typings of functions by kind, with their inputs. Lists from closed tables are filled in by author-types.ts. */
+/** Typings of functions by kind, with their inputs. Lists from closed tables are filled in by typings.ts. */
 export const FUNCTION_KIND_TYPINGS = `
   /** The return value of a function: a JSON value, or nothing. */
   type Result = unknown;

@@ -84,7 +84,7 @@ export class SvixApi {
     return Math.max(0, this.#notBefore - performance.now());
   }
 
-  /** @throws SvixFault on failure */
+  /** @throws SvixError on failure */
   async call<T>(work: (svix: Svix) => Promise<T>): Promise<T> {
     return await this.#calls.run(async () => {
       this.#svix ??= this.#open();

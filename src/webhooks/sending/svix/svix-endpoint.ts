@@ -16,7 +16,7 @@ const MAX_RATE = 65_535;
 /**
  * Makes the endpoint at Svix equal to the local one.
  * @param now milliseconds since 1970
- * @throws SvixFault
+ * @throws SvixError
  */
 export async function syncSvixEndpoint(api: SvixApi, app: string, target: EndpointTarget, now: number): Promise<void> {
   const { id, url } = target;
@@ -76,7 +76,7 @@ function upsertingMetadata(api: SvixApi, app: string, id: string, requested: End
 
 /**
  * Replaces an endpoint that would sign with expired secrets by a new one. For a moment both receive messages, so that
- * none is lost. If this is interrupted, `removeForeign` removes the one without a uid.
+ * none is lost. If this is interrupted, `removeUnknownEndpoints` removes the one without a uid.
  */
 async function replaceEndpoint(
   api: SvixApi,
@@ -93,7 +93,7 @@ function liveSecrets({ secrets }: EndpointTarget, now: number): readonly Signing
   return secrets.filter(({ until }) => until === null || until > now);
 }
 
-/** Removes the endpoint at Svix. @throws SvixFault */
+/** Removes the endpoint at Svix. @throws SvixError */
 export async function removeSvixEndpoint(api: SvixApi, app: string, id: string): Promise<void> {
   await orNull(api.call((svix) => svix.endpoint.delete(app, id)));
 }
@@ -101,7 +101,7 @@ export async function removeSvixEndpoint(api: SvixApi, app: string, id: string):
 /**
  * Removes unknown endpoints at Svix.
  * @param storedIds called after Svix's list was read, so that a new endpoint is not removed
- * @throws SvixFault
+ * @throws SvixError
  */
 export async function removeUnknownEndpoints(
   api: SvixApi,

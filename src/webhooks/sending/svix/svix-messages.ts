@@ -23,7 +23,7 @@ export interface AcceptedMessage {
 
 /**
  * Creates the message of a delivery. Repeated calls create one message only: the id and the key are the delivery's.
- * @throws SvixFault
+ * @throws SvixError
  */
 export async function createSvixMessage(
   api: SvixApi,
@@ -65,7 +65,7 @@ async function acceptedBefore(api: SvixApi, app: string, eventId: string): Promi
   }
 }
 
-/** Resends a message. @throws SvixFault `missing` if Svix no longer has it, `refused` without its body */
+/** Resends a message. @throws SvixError `missing` if Svix no longer has it, `refused` without its body */
 export async function resendSvixMessage(
   api: SvixApi,
   app: string,
@@ -85,7 +85,7 @@ export interface SvixAttempt extends Pick<AttemptResponse, 'status' | 'error'> {
   readonly body: string;
 }
 
-/** The ended attempts of a message after a known one, oldest first. @throws SvixFault */
+/** The ended attempts of a message after a known one, oldest first. @throws SvixError */
 export async function listNewAttempts(
   api: SvixApi,
   app: string,
@@ -106,7 +106,7 @@ export async function listNewAttempts(
 /**
  * When Svix retries a failed message; null if it does not, now if it has retried it in between, and `gone` if the
  * endpoint of the message no longer exists.
- * @throws SvixFault
+ * @throws SvixError
  */
 export async function nextRetryAt(
   api: SvixApi,

@@ -110,7 +110,7 @@ export class SvixMirror {
     return !this.#open.has(id) && !this.#refused.has(id);
   }
 
-  /** The application at Svix, created if missing. @throws SvixFault */
+  /** The application at Svix, created if missing. @throws SvixError */
   async application(): Promise<string> {
     if (this.#application !== null) return this.#application;
     const uid = await this.#deps.uid();

@@ -38,7 +38,7 @@ const LATER_MS = 30 * SECOND;
  * Rotates until the newest secret signs. The previous ones sign for as long as they do here.
  * @param live newest first
  * @returns false if Svix would sign longer with a secret than it should: only a new endpoint can end that
- * @throws SvixFault
+ * @throws SvixError
  */
 export async function rotateSvixSecrets(owner: SecretRotationDeps, live: readonly SigningSecret[]): Promise<boolean> {
   const { api, app, id, now, metadata } = owner;
