@@ -16,7 +16,7 @@ export type XmlNamespace = keyof typeof XML_NAMESPACES;
 
 /** The error of a message, for administrators. */
 export class SamlRejection extends Error {
-  override readonly name = 'SamlFault';
+  override readonly name = 'SamlRejection';
 }
 
 const ELEMENT = 1;

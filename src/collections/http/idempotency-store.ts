@@ -51,7 +51,7 @@ export interface StoredIdempotentOutcome {
 
 /** Another request has used this key since it was looked up. */
 export class IdempotencyKeyTaken extends Error {
-  override readonly name = 'KeyTaken';
+  override readonly name = 'IdempotencyKeyTaken';
 }
 
 interface KeyRow {

@@ -10,8 +10,9 @@ import { principalBindings } from '../../policies/bindings.ts';
 import type { Scope } from '../../policies/scope.ts';
 import { combineScopeFilters } from '../../policies/scope-filter.ts';
 import { bindVariables } from '../../query/evaluate/bind-variables.ts';
-import { requiredPaths } from '../../query/evaluate/required-paths.ts';
+import { compileMatcher } from '../../query/evaluate/match.ts';
 import { clientPath, META_FIELDS } from '../../query/field-paths.ts';
+import type { Filter } from '../../query/filter.ts';
 import { pathsInFilter } from '../../query/filter.ts';
 import { foreignConditionHint, foreignParameterHint } from '../../query/parse/foreign-syntax-hints.ts';
 import { missingDollarHints } from '../../query/parse/missing-dollar.ts';
@@ -183,4 +184,14 @@ function dotted(path: string): string {
 /** The last name of a path without letter case and separators: `created_at` and `_meta.createdAt` are equal. */
 function bare(path: string): string {
   return (path.split('.').at(-1) ?? '').toLowerCase().replaceAll(/[-_\s]/g, '');
+}
+
+/**
+ * The stored paths of the conditions that a document without fields does not pass. Paths under `$nor` are left out:
+ * documents without the field pass there. Of `$elemMatch`, only the path of the array is included.
+ */
+function requiredPaths(filter: Filter): ReadonlySet<string> {
+  if (filter.kind === 'field') return new Set(compileMatcher(filter)({}) ? [] : [filter.path]);
+  if (filter.kind === 'nor') return new Set();
+  return new Set(filter.filters.flatMap((inner) => [...requiredPaths(inner)]));
 }

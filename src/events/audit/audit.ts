@@ -3,6 +3,7 @@
  * log stores these events for longer than the log does.
  */
 import { MillraceError } from '../../lib/errors.ts';
+import { parseExactJson } from '../../lib/exact-json.ts';
 import type { Scope } from '../../policies/scope.ts';
 import { type Event, eventType, toEvent } from '../log/event.ts';
 import type { LogRow } from '../log/log-row.ts';
@@ -54,7 +55,7 @@ export class Audit {
     const position = before === null ? null : requirePosition(before);
     if (type !== null) requireEventTypes([type]);
     const rows = await this.#store.list(position, type === null ? null : toPattern(type), limit);
-    return rows.map(({ event }) => JSON.parse(event));
+    return rows.map(({ event }) => parseExactJson(event) as Event);
   }
 
   async #keep(rows: readonly LogRow[]): Promise<void> {

@@ -24,7 +24,7 @@ export class UnusableLog extends UnusableDatabase {}
 
 /** Another recorder was faster and has used the numbers. */
 export class LogNumberConflict extends Error {
-  override readonly name = 'NumbersTaken';
+  override readonly name = 'LogNumberConflict';
 }
 
 export class EventLog {

@@ -1,15 +1,16 @@
 /** The bodies of requests that change plugins: their schemas, and reading an uploaded plugin. */
 import Type from 'typebox';
+import { matchingSystemTypes } from '../../events/read/type-patterns.ts';
 import { MillraceError } from '../../lib/errors.ts';
+import { SYSTEM_EVENT_TYPES } from '../../lib/event-types.ts';
 import { validateBody } from '../../lib/parse-body.ts';
 import { nullable } from '../../openapi/schema.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { compileAndCheck } from './compile/compile.ts';
 import { MANIFEST_SCHEMA, type Manifest } from './manifest/manifest.ts';
 import { readManifest } from './manifest/manifest-rules.ts';
-import { invalidPluginError } from './manifest/plugin-error.ts';
+import { invalidPluginError, type ManifestDiagnostic } from './manifest/plugin-error.ts';
 import { MAX_PLUGIN_SCRIPTS } from './manifest/script-limits.ts';
-import { userTriggerDiagnostics } from './manifest/user-triggers.ts';
 import type { PluginVersionFile } from './store/version-store.ts';
 import { entryScriptsOf } from './validate-plugin.ts';
 
@@ -87,4 +88,15 @@ function rejectUsers(manifest: Manifest): void {
       detail,
     })),
   });
+}
+
+function userTriggerDiagnostics({ functions }: Manifest): readonly ManifestDiagnostic[] {
+  return functions.flatMap(({ on = [] }, index) =>
+    on.flatMap((pattern, at) => {
+      const types = pattern.startsWith('system.') ? matchingSystemTypes(pattern) : [];
+      const isUserEvent = types.length > 0 && types.every((type) => SYSTEM_EVENT_TYPES.get(type) === '_admin:accounts');
+      const message = `'${pattern}' requires permission to read users, which you do not have`;
+      return isUserEvent ? [{ pointer: `/functions/${index}/on/${at}`, message }] : [];
+    }),
+  );
 }

@@ -22,7 +22,6 @@ import {
 } from '../wire/protocol.ts';
 import type { SendQueue } from '../wire/send-queue.ts';
 import type { ClientSubscription } from './impersonated-subscriptions.ts';
-import { MessageRateLimiter } from './message-rate.ts';
 import { RealtimeClient, subscriptionMemoryBytes } from './realtime-client.ts';
 
 const SOCKET_LIMITS = { subscriptions: 200, frameBytes: 65_536, messagesPerSecond: 50 } as const;
@@ -292,4 +291,26 @@ const again = (): MillraceError =>
 
 function hasSort(query: unknown): boolean {
   return typeof query === 'object' && query !== null && Object.hasOwn(query, 'sort');
+}
+
+const BURST = 100;
+
+/** Limits the messages per second of one socket by a token bucket. */
+class MessageRateLimiter {
+  readonly #perSecond: number;
+  #tokens = BURST;
+  #at = performance.now();
+
+  constructor(perSecond: number) {
+    this.#perSecond = perSecond;
+  }
+
+  /** Takes the token of one message. False if the client sends too many. */
+  take(): boolean {
+    const now = performance.now();
+    this.#tokens = Math.min(BURST, this.#tokens + ((now - this.#at) * this.#perSecond) / 1_000);
+    this.#at = now;
+    this.#tokens -= 1;
+    return this.#tokens >= 0;
+  }
 }

@@ -42,7 +42,7 @@ const CAPPED = 'A capped collection cannot be followed: the database does not su
 
 /** The collection was dropped or renamed during the read. */
 export class CollectionDropped extends Error {
-  override readonly name = 'Dropped';
+  override readonly name = 'CollectionDropped';
 }
 
 /** The reason why a result that could not be completed is invalid. Unexpected errors are reported. */

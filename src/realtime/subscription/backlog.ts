@@ -19,7 +19,7 @@ const TRANSACTION_BYTES = 16 * 1024 * 1024;
 
 /** The rows no longer exist. */
 export class BacklogExpired extends Error {
-  override readonly name = 'Overtaken';
+  override readonly name = 'BacklogExpired';
 }
 
 export interface BacklogChunk {

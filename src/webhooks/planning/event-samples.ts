@@ -8,6 +8,7 @@ import type { Event } from '../../events/log/event.ts';
 import type { LogRow } from '../../events/log/log-row.ts';
 import type { EventServices } from '../../events/services.ts';
 import { FairSemaphore } from '../../lib/concurrency/fair-semaphore.ts';
+import { parseExactJson } from '../../lib/exact-json.ts';
 import { FairScheduler } from '../../query/evaluate/fair-scheduler.ts';
 import type { EndpointSubscription } from '../endpoint/endpoint.ts';
 import { CompiledEndpoint } from './compiled-endpoint.ts';
@@ -62,7 +63,7 @@ export class EventSamples {
       const { deliveries } = await this.#deps.rows.of(row, [endpoint], 'test', lane);
       return deliveries[0]?.body ?? null;
     });
-    return body === undefined ? null : JSON.parse(body);
+    return body === undefined ? null : (parseExactJson(body) as Event);
   }
 
   /**

@@ -9,6 +9,7 @@ import { idText } from '../../database/json/ids.ts';
 import { EMPTY_LOG_ROW, type LogRow, type RowOperation } from '../../events/log/log-row.ts';
 import { encodeEventBody } from '../../events/read/event-body.ts';
 import { eventTypeMatcher } from '../../events/read/type-patterns.ts';
+import { parseExactJson } from '../../lib/exact-json.ts';
 import { isPlainObject } from '../../lib/plain-object.ts';
 import { SERVER_FIELDS } from '../../lib/server-fields.ts';
 
@@ -64,7 +65,7 @@ function createdSample(raw: Buffer, operation: (typeof CHANGES)[number][1], samp
   };
   const body = encodeEventBody(row, publicUrl);
   if (body === null) return null;
-  const event: Record<string, unknown> = JSON.parse(body);
+  const event = parseExactJson(body) as Record<string, unknown>;
   // Nothing has changed: the field names show what may be there.
   const changed = Object.keys(document).filter((name) => !SERVER_FIELDS.has(name));
   return { ...event, id: `sample_${idText(_id)}`, ...(operation === 'update' ? { changed } : {}) };

@@ -2,8 +2,7 @@
 import t from 'tap';
 import { cronIssue, cronTimes } from '../../../src/functions/plugins/manifest/cron.ts';
 import { endpointPathIssue, routePatternsOf } from '../../../src/functions/plugins/manifest/endpoint-paths.ts';
-import { invalidFetchHostReason } from '../../../src/functions/plugins/manifest/fetch-hosts.ts';
-import { readManifest } from '../../../src/functions/plugins/manifest/manifest-rules.ts';
+import { invalidFetchHostReason, readManifest } from '../../../src/functions/plugins/manifest/manifest-rules.ts';
 
 const FN = { name: 'total', file: 'total.ts' };
 const HTTP = { ...FN, http: { method: 'POST', path: '/invoice/:id/total' } };

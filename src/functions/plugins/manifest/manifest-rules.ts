@@ -1,4 +1,5 @@
 /** Reads a manifest: its schema, and the rules that a schema cannot express. Every error has a JSON Pointer. Pure. */
+import { isIP } from 'node:net';
 import { isCollectionName } from '../../../database/collection-names.ts';
 import { validateEventFilter } from '../../../events/read/event-filter.ts';
 import { requireEventTypes } from '../../../events/read/type-patterns.ts';
@@ -7,7 +8,6 @@ import { validateBody } from '../../../lib/parse-body.ts';
 import type { FunctionKind } from '../../sandbox/sandbox.ts';
 import { cronIssue, timeZoneIssue } from './cron.ts';
 import { endpointPathIssue, routePatternsOf } from './endpoint-paths.ts';
-import { invalidFetchHostReason } from './fetch-hosts.ts';
 import {
   EVERY_COLLECTION,
   HTTP_METHODS,
@@ -128,4 +128,21 @@ async function checkFunction(fn: ManifestFunction, kind: FunctionKind, refuse: R
     if (name !== EVERY_COLLECTION && !isCollectionName(name))
       refuse(`/beforeWrite/collections/${index}`, `'${name}' is not a valid collection name`);
   }
+}
+
+const FORM = /^(\*\.)?([a-z0-9-]+(?:\.[a-z0-9-]+)*)(?::([1-9]\d{0,4}))?$/;
+const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
+/** The error in a host, as a sentence without its subject; null if valid. */
+export function invalidFetchHostReason(host: string): string | null {
+  const [, star, name = '', port = '443'] = FORM.exec(host) ?? [];
+  if (name === '' || name.length > 253 || Number(port) > 65_535 || !name.split('.').every((one) => LABEL.test(one))) {
+    return 'must be a host in lowercase, such as api.example.com, *.example.org or example.org:8443';
+  }
+  if (star === undefined) {
+    // 1.2.3 and 0x7f.1 are other spellings of IP addresses.
+    const isNumeric = /^(?:\d+|0x[0-9a-f]*)$/.test(name.slice(name.lastIndexOf('.') + 1));
+    return isNumeric && isIP(name) !== 4 ? 'must be a host name or an IPv4 address' : null;
+  }
+  return name.includes('.') && isIP(name) === 0 ? null : 'must have at least two labels after the star';
 }

@@ -16,7 +16,7 @@ import type { SenderHealth } from '../sender.ts';
 export type SvixErrorKind = 'token' | 'missing' | 'conflict' | 'refused' | 'away';
 
 export class SvixError extends Error {
-  override readonly name = 'SvixFault';
+  override readonly name = 'SvixError';
   readonly kind: SvixErrorKind;
 
   constructor(kind: SvixErrorKind, message: string, cause?: unknown) {

@@ -15,7 +15,6 @@ import { SecretRedactor } from '../redaction.ts';
 import type { SenderHealth, StoredEndpointReader } from '../sender.ts';
 import { SvixApi, type SvixCaller, SvixError } from './svix-api.ts';
 import { SvixApplicationStore } from './svix-application-store.ts';
-import { svixHeaderIssue } from './svix-headers.ts';
 import {
   createSvixMessage,
   listNewAttempts,
@@ -237,4 +236,23 @@ function attemptsOf(
     const response = status === null ? null : { headers: '{}', body: redactions.body(body) };
     return { at, ms, status, error, trigger, request, response };
   });
+}
+
+/** From `FORBIDDEN_KEYS` of Svix 1.99; endpoint/custom-headers.ts rejects others for every sender. */
+const NAMES: ReadonlySet<string> = new Set([
+  'age',
+  'cache-control',
+  'clear-site-data',
+  'expires',
+  'pragma',
+  'trailers',
+  'warning',
+]);
+const PREFIXES = ['svix-', 'x-svix-', 'x-amz-', 'x-amzn-', 'x-azure-', 'x-fd-', 'x-gfe', 'x-goog-', 'x-google'];
+
+/** @returns why Svix does not send it, as a sentence without its subject; null if it does */
+function svixHeaderIssue(name: string): string | null {
+  const lower = name.toLowerCase();
+  const isRefused = NAMES.has(lower) || PREFIXES.some((prefix) => lower.startsWith(prefix));
+  return isRefused ? 'is not sent by Svix, which sends the webhooks of this instance' : null;
 }
