@@ -72,7 +72,7 @@ export function createListStreamHandler(realtime: Realtime): ListStreamHandler {
     for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) raw.setHeader(name, value);
     reply.hijack();
     if (line === null) raw.flushHeaders();
-    else line.writeFirstId();
+    else line.writeFirstId(since);
     raw.once('close', realtime.take(stream));
     raw.setTimeout(stream.idleTimeoutMs, () => stream.handleStall());
     stream.start();

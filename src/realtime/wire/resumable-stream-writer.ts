@@ -20,9 +20,13 @@ export class ResumableStreamWriter implements WritableConnection {
     this.#end = Buffer.from(`${formatStreamEventId('', pass)}\n\n`);
   }
 
-  /** Writes an event without content, so that the client receives the pass with the response head. */
-  writeFirstId(): void {
-    this.#to.write(Buffer.concat([Buffer.from('id: '), this.#end]));
+  /**
+   * Writes an event without content, so that the client receives the pass with the response head.
+   * @param since the position from which the client resumes: it must not be lost if the connection breaks before the
+   * next one; null for a stream that starts with a snapshot
+   */
+  writeFirstId(since: string | null): void {
+    this.#to.write(Buffer.concat([Buffer.from(`id: ${since ?? ''}`), this.#end]));
   }
 
   /** @param event a complete event */

@@ -166,9 +166,11 @@ t.test('a page of another origin reconnects with the last event id, as long as i
   for (let n = 1; n <= 3; n++) {
     stream.close();
     await app.inject({ method: 'POST', url: '/api/notes', payload: { id: `n${n}` } });
+    const [position] = stream.lastEventId.split('~', 1);
     stream = await follow(ticket, stream.lastEventId);
     t.equal(stream.response.status, 200);
     const change = await stream.event('change', ({ data }) => data['documentId'] === `n${n}`);
+    t.equal(stream.ids[0]?.split('~', 1)[0], position, 'a second cut before the first event loses no position');
     t.match(change.id, /^\d+-\d+~/);
     t.equal(stream.events.filter(({ event }) => event === 'snapshot').length, 0, 'it continues where it was cut');
   }
