@@ -141,7 +141,7 @@ async function storedRuns(
   plugin: string,
 ): Promise<{ readonly runs: number; readonly bytes: number }> {
   let [runs, bytes] = [0, 0];
-  for (const state of ['refused', 'failed', 'ok']) {
+  for (const state of ['rejected', 'failed', 'succeeded']) {
     for (const { id } of await expect(
       product.call('GET', `/admin/runs?plugin=${plugin}&state=${state}&limit=100`),
       200,
