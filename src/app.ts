@@ -79,7 +79,7 @@ const PLUGIN_BODY_BYTES = 3 * 1_048_576;
 /** Builds the HTTP server around the services; it does not listen yet. Each call lists what its routes use. */
 export async function buildApp(services: Services, log: Logger): Promise<FastifyInstance> {
   const { auth, events, functions, oauth, policies, realtime, registry, webhooks } = services;
-  const { collections, streamedResponses } = services;
+  const { collections, files, streamedResponses } = services;
   const { providers, redirects, providerSignIn, providerLogOut, codes, claimRenewals } = oauth;
   const { authenticator, signIn, recovery, sessions, users, factors, factorSignIn, passkeys, passkeySignIn } = auth;
   const { magicLinkSignIn, reauthentication, firstAdmin, keys } = auth;
@@ -190,23 +190,17 @@ export async function buildApp(services: Services, log: Logger): Promise<Fastify
         position,
         live: createListStreamHandler(realtime),
       });
-      const { byFilter, atomic, idempotency } = services;
-      await context.register(writeRoutes, { collections, byFilter, policies, atomic, idempotency });
+      const { bulkWrites, atomic, idempotency } = services;
+      await context.register(writeRoutes, { collections, bulkWrites, policies, atomic, idempotency });
       await context.register(collectionAdminRoutes, { policies, catalogue: services.catalogue });
       await context.register(collectionIndexRoutes, { policies, indexes: services.indexes });
       const { policyRegistry } = services;
       await context.register(policyRoutes, { policies, policyRegistry });
       const subscriptions = () => realtime.open();
       const { tail } = events;
-      await context.register(policyPreviewRoutes, {
-        policies,
-        policyRegistry,
-        mode,
-        authenticator,
-        tail,
-        subscriptions,
-      });
-      await context.register(signedUrlRoutes, { files: services.files, policies, publicUrl });
+      const preview = { policies, policyRegistry, mode, authenticator, tail, subscriptions };
+      await context.register(policyPreviewRoutes, preview);
+      await context.register(signedUrlRoutes, { files, policies, publicUrl });
       const { endpoints, sender, samples, replays, maySendUserEvents } = webhooks;
       await context.register(endpointRoutes, {
         authenticator,
@@ -299,14 +293,7 @@ export async function buildApp(services: Services, log: Logger): Promise<Fastify
       sender: webhooks.sender,
       space: services.space,
     });
-    await context.register(fileRoutes, {
-      files: services.files,
-      policies,
-      streamedResponses,
-      listBytes,
-      publicUrl,
-      position,
-    });
+    await context.register(fileRoutes, { files, policies, streamedResponses, listBytes, publicUrl, position });
   });
 
   return app;

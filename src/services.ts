@@ -3,7 +3,7 @@ import { createOAuthServices, type OAuthServices } from './auth/oauth-services.t
 import { RequestRateLimiter } from './auth/request-rate.ts';
 import { type AuthServices, createAuthServices } from './auth/services.ts';
 import { VERSION } from './cli-text.ts';
-import { FilterWrites } from './collections/bulk-writes.ts';
+import { BulkWrites } from './collections/bulk-writes.ts';
 import { CollectionAdmin } from './collections/collection-admin.ts';
 import { CollectionRegistry } from './collections/collection-registry.ts';
 import { Collections } from './collections/collections.ts';
@@ -57,7 +57,7 @@ export interface Services {
   readonly impersonation: Impersonation;
   readonly streamedResponses: StreamedResponses;
   readonly collections: Collections;
-  readonly byFilter: FilterWrites;
+  readonly bulkWrites: BulkWrites;
   readonly atomic: TransactionRunner;
   readonly idempotency: Idempotency;
   /** Runs write hooks. */
@@ -106,7 +106,7 @@ export async function createServices(
   const { onEmail = () => undefined, space } = options;
   try {
     const mongo = cleanup.adopt(await connectMongo(settings), (it) => it.close());
-    return await createServicesOn(mongo, config, { onError, onEmail, onAdvice, space, cleanup });
+    return await createServicesOn(mongo, config, cleanup, { onError, onEmail, onAdvice, space });
   } catch (error) {
     hasFailed = true;
     await cleanup.disposeAsync().catch(() => undefined);
@@ -114,14 +114,12 @@ export async function createServices(
   }
 }
 
-interface Surroundings extends LogTargets {
-  readonly onEmail: (text: string) => void;
-  readonly space: DiskSpace | undefined;
-  readonly cleanup: AsyncDisposableStack;
-}
-
-async function createServicesOn(mongo: Mongo, config: Config, surroundings: Surroundings): Promise<Services> {
-  const { onError, onEmail, onAdvice, space, cleanup } = surroundings;
+async function createServicesOn(
+  mongo: Mongo,
+  config: Config,
+  cleanup: AsyncDisposableStack,
+  { onError, onEmail, onAdvice, space }: LogTargets & Pick<Required<CreateServicesOptions>, 'onEmail' | 'space'>,
+): Promise<Services> {
   const { mode } = config;
   const { publicUrl } = config.server;
   const { queryTimeoutMs, listTimeoutMs, slowQueryMs, expandBytes } = config.collections;
@@ -150,8 +148,7 @@ async function createServicesOn(mongo: Mongo, config: Config, surroundings: Surr
   const openResponses = new OpenResponses({ budget });
   const streamedResponses = new StreamedResponses({ authenticator, policies, impersonation, openResponses });
   const registry = new CollectionRegistry(mongo);
-  const hasQuotas = Object.values(config.quotas).some((limit) => limit > 0);
-  const quotaStore = hasQuotas ? new QuotaStore(mongo) : undefined;
+  const quotaStore = Object.values(config.quotas).some((limit) => limit > 0) ? new QuotaStore(mongo) : undefined;
   const quotas = quotaStore && new Quotas(quotaStore, config.quotas);
   const atomic = new TransactionRunner(transactions, registry);
   const store = space
@@ -173,7 +170,7 @@ async function createServicesOn(mongo: Mongo, config: Config, surroundings: Surr
     hooks,
     cursorKeys: signing.cursors,
   });
-  const byFilter = new FilterWrites({ store, registry, atomic, hooks });
+  const bulkWrites = new BulkWrites({ store, registry, atomic, quotas, hooks });
   const keys = new IdempotencyStore(mongo);
   await keys.start();
   const idempotency = new Idempotency(keys, atomic);
@@ -198,24 +195,17 @@ async function createServicesOn(mongo: Mongo, config: Config, surroundings: Surr
   // What every process caches and updates within a second.
   const held = [policyRegistry, oauth.providers, oauth.redirects, auth.email.emailTemplates];
   const reloaders = held.map(({ reloader }) => cleanup.adopt(reloader, (it) => it.stop()));
-  const readers = [auth, registry, sortIndexes, ...reloaders];
-  for (const reader of quotas === undefined ? readers : [...readers, quotas]) {
-    cleanup.defer(
-      events.tail.attach({
-        rows: (rows) => reader.applyLogRows(rows),
-        lost: () => reader.applyLogRows(null),
-      }),
-    );
+  const caches = [auth, registry, sortIndexes, ...reloaders];
+  for (const cache of quotas === undefined ? caches : [...caches, quotas]) {
+    cleanup.defer(events.tail.attachCache(cache));
   }
   await Promise.all(reloaders.map((it) => it.start(() => events.upToDate())));
   const { consumer } = events;
   const audit = cleanup.adopt(new Audit({ store: new AuditStore(mongo), consumer }), (it) => it.stop());
   await audit.start();
   auth.email.startNotices(consumer);
-  if (quotaStore !== undefined) {
-    const counting = cleanup.adopt(consumer(new QuotaCounter(quotaStore).reading()), (it) => it.stop());
-    counting.start();
-  }
+  if (quotaStore !== undefined)
+    cleanup.adopt(consumer(new QuotaCounter(quotaStore).reading()), (it) => it.stop()).start();
 
   const webhooks = await createWebhookServices({
     mongo,
@@ -242,7 +232,7 @@ async function createServicesOn(mongo: Mongo, config: Config, surroundings: Surr
     events,
     config: config.functions,
     collections,
-    byFilter,
+    bulkWrites,
     atomic,
     registry,
     files,
@@ -250,10 +240,6 @@ async function createServicesOn(mongo: Mongo, config: Config, surroundings: Surr
     publicUrl,
     writeHooks: hooks,
     isDevelopment: mode === 'development',
-    makeSandbox: async (sandboxEvents) => {
-      const { IsolateSandbox } = await import('./functions/sandbox/host/isolate-sandbox.ts');
-      return new IsolateSandbox(sandboxEvents, { jitless: config.functions.mode === 'jitless' });
-    },
     report: mode === 'development' ? onEmail : null,
     onIssue: onAdvice,
     onError,
@@ -291,7 +277,7 @@ async function createServicesOn(mongo: Mongo, config: Config, surroundings: Surr
     impersonation,
     streamedResponses,
     collections,
-    byFilter,
+    bulkWrites,
     atomic,
     idempotency,
     writeHooks: hooks,

@@ -72,17 +72,13 @@ export interface PrincipalRef {
   readonly id: string;
 }
 
-/** A principal that is being read; its session, user or key may change meanwhile. */
-interface Reading {
-  stale: boolean;
-}
-
 export class Authenticator {
   readonly #deps: AuthenticatorDeps;
   readonly #now: () => number;
   readonly #listeners = new Set<(still: PrincipalValidityCheck) => void>();
   readonly #kept = new Map<string, Kept>();
-  readonly #reading = new Set<Reading>();
+  /** Principals that are being read; their sessions, users or keys may change meanwhile. */
+  readonly #reading = new Set<{ stale: boolean }>();
 
   constructor(deps: AuthenticatorDeps) {
     this.#deps = deps;
@@ -222,11 +218,10 @@ export class Authenticator {
   async #verify(authorization: string): Promise<ClientPrincipal> {
     const [, credential] = BEARER.exec(authorization) ?? [];
     if (credential === undefined) throw invalidToken();
-    const principal = await this.#readConsistently(
+    return await this.#readConsistently(
       () => (credential.startsWith('mr_') ? this.#byKey(credential) : this.#byToken(credential)),
       (found) => this.#keep(authorization, found),
     );
-    return principal;
   }
 
   /** Reads again until nothing was revoked during the read, so that no ended principal is cached. */
@@ -234,7 +229,7 @@ export class Authenticator {
     read: () => Promise<P>,
     then?: (principal: P) => void,
   ): Promise<P> {
-    const reading: Reading = { stale: false };
+    const reading = { stale: false };
     this.#reading.add(reading);
     try {
       for (let attempts = 1; ; attempts++) {

@@ -1,47 +1,42 @@
 /**
- * Writes to all documents that match a filter, in one transaction: all of them change, or none. The client states how
- * many documents may be affected, and this file bounds that number.
+ * Writes of many documents in one transaction: all of them are created or changed, or none. For a write by filter the
+ * client states how many documents may be affected, and this file bounds that number.
  */
 import { setImmediate as otherWork } from 'node:timers/promises';
-import type { Document } from 'mongodb';
-import { stampFromPrincipal } from '../auth/identity/principal.ts';
+import { quotaIdOf, stampFromPrincipal } from '../auth/identity/principal.ts';
 import { decodeDocument, decodeDocumentId } from '../database/bson/stored-document.ts';
 import type { CollectionName } from '../database/collection-names.ts';
 import { duplicateKey, translateError } from '../database/errors.ts';
 import { idText } from '../database/json/ids.ts';
 import { mapCooperatively, runCooperatively } from '../lib/concurrency/cooperative-yield.ts';
 import { MillraceError } from '../lib/errors.ts';
-import { principalBindings } from '../policies/bindings.ts';
 import type { Scope } from '../policies/scope.ts';
-import {
-  combineScopeFilters,
-  fieldHidden,
-  grantsForDocumentAsync,
-  isDatabaseFilterExact,
-  isInScope,
-  requireFilterableFields,
-} from '../policies/scope-filter.ts';
-import { bindVariables } from '../query/evaluate/bind-variables.ts';
-import { compileMatcher, type DocumentMatcher } from '../query/evaluate/match.ts';
-import { isServerMatchReliable } from '../query/evaluate/regex-reliability.ts';
-import { type Filter, pathsInFilter, type UnboundFilter } from '../query/filter.ts';
+import { grantsForDocumentAsync } from '../policies/scope-filter.ts';
+import type { DocumentMatcher } from '../query/evaluate/match.ts';
+import type { Quotas } from '../quotas/quotas.ts';
+import { type BulkTarget, bulkWriteFilter, compileBulkWriteMatcher } from './bulk-filter.ts';
 import type { CollectionRegistry } from './collection-registry.ts';
 import { collectionNotAvailable, duplicateKeyError } from './document-errors.ts';
 import type { OpenTransaction } from './open-transaction.ts';
 import type { DocumentStore } from './store/store.ts';
 import { toStoredChange } from './store/stored-change.ts';
+import { encodeStoredDocument, type StoredDocument } from './store/stored-document.ts';
 import type { TransactionRunner } from './transaction-runner.ts';
+import type { JsonObject } from './write/build-document.ts';
 import type { RequestedChange } from './write/change-types.ts';
 import type { WriteContext } from './write-context.ts';
 import type { WriteHooks } from './write-hooks.ts';
 import {
   type AnnotateWriteError,
+  finalizeCreates,
   finalizeDeletes,
   finalizeUpdates,
   type StoredState,
   toPipelineContext,
 } from './write-pipeline.ts';
 
+/** Documents of one bulk create. */
+export const MAX_BULK_DOCUMENTS = 1_000;
 /** Documents that one transaction may change by filter. */
 const MAX_AFFECTED = 10_000;
 /**
@@ -61,26 +56,49 @@ export interface AffectedCounts {
   readonly modified: number;
 }
 
-/** The filter, and the maximum number of affected documents. */
-export interface BulkTarget {
-  readonly filter: UnboundFilter;
-  readonly maxAffected: number;
-}
-
 export interface BulkWritesDeps {
   readonly store: DocumentStore;
   readonly registry: CollectionRegistry;
   readonly atomic: TransactionRunner;
+  /** Quota of what a principal creates, if any. */
+  readonly quotas?: Quotas | undefined;
   /** Write hooks, if any. */
   readonly hooks?: WriteHooks | undefined;
   readonly now?: () => Date;
 }
 
-export class FilterWrites {
+export class BulkWrites {
   readonly #deps: BulkWritesDeps;
 
   constructor(deps: BulkWritesDeps) {
     this.#deps = deps;
+  }
+
+  /** Creates all documents in order, or none. */
+  async create(
+    scope: Scope<'create'>,
+    name: CollectionName,
+    bodies: readonly JsonObject[],
+    write: WriteContext,
+  ): Promise<readonly StoredDocument[]> {
+    if (bodies.length > MAX_BULK_DOCUMENTS) {
+      throw new MillraceError('too-many-documents', `${bodies.length} documents, ${MAX_BULK_DOCUMENTS} at most`);
+    }
+    const atIndex = (error: unknown, _body: JsonObject, index: number) =>
+      error instanceof MillraceError ? error.at(`/${index}`) : error;
+    const origin = { request: write.request, now: this.#now() };
+    const pipeline = toPipelineContext(this.#deps.hooks, scope, name, origin, write.within);
+    const documents = await finalizeCreates(scope, bodies, pipeline, atIndex);
+    const [creator, created] = [quotaIdOf(scope.principal), { documents: documents.length }];
+    await this.#deps.atomic.run(async (within) => {
+      await this.#deps.quotas?.reserve(creator, write.request, created, within.holds);
+      await this.#deps.registry.ensureWithin(name, within);
+      await this.#deps.store.insertMany(name, documents, within.session).catch((error: unknown) => {
+        const index = duplicateKey(error)?.index;
+        throw index === undefined ? error : duplicateKeyError(error, documents[index]).at(`/${index}`);
+      });
+    }, write.within);
+    return documents.map(encodeStoredDocument);
   }
 
   /**
@@ -99,10 +117,9 @@ export class FilterWrites {
   ): Promise<AffectedCounts> {
     const { store } = this.#deps;
     const now = this.#now();
-    const origin = { principal: scope.principal, request: write.request, now };
     return this.#within(scope, name, requested, write, now, async (ids, within) => {
       const { session } = within;
-      const pipeline = toPipelineContext(this.#deps.hooks, scope.action, name, origin, within);
+      const pipeline = toPipelineContext(this.#deps.hooks, scope, name, { request: write.request, now }, within);
       let modified = 0;
       // A batch of the cursor is at most 16 MB, whatever the number of documents.
       for await (const batch of store.within(session).byIds(name, ids)) {
@@ -138,10 +155,9 @@ export class FilterWrites {
     const { store } = this.#deps;
     const now = this.#now();
     const stamp = stampFromPrincipal(scope, write.request);
-    const origin = { principal: scope.principal, request: write.request, now };
     return this.#within(scope, name, requested, write, now, async (ids, within) => {
       const { session } = within;
-      const pipeline = toPipelineContext(this.#deps.hooks, scope.action, name, origin, within);
+      const pipeline = toPipelineContext(this.#deps.hooks, scope, name, { request: write.request, now }, within);
       // Only hooks need the documents.
       for await (const batch of pipeline.hooks.length === 0 ? [] : store.within(session).byIds(name, ids)) {
         const stored = batch.map((raw) => ({ raw }));
@@ -203,53 +219,12 @@ export class FilterWrites {
   }
 }
 
-/** The filter of a query, with the principal's values for its variables. */
-function boundFilter({ principal }: Scope, { filter }: Pick<BulkTarget, 'filter'>, now: Date): Filter {
-  return bindVariables(filter, principalBindings(principal, now)).filter;
-}
-
-/**
- * The filter of a write. It may use readable fields only, and is combined with the filter of readable documents: the
- * number of affected documents would reveal something about the others. A filter by id alone is exempt, because the
- * client knows that id.
- * @throws MillraceError `field-hidden`
- */
-function bulkWriteFilter(scope: Scope<'update' | 'delete'>, query: Pick<BulkTarget, 'filter'>, now: Date): Document {
-  const requested = boundFilter(scope, query, now);
-  const { reader } = scope;
-  const [path, ...others] = [...pathsInFilter(query.filter)].filter((one) => one !== '_id');
-  if (path === undefined) return combineScopeFilters(requested, scope);
-  if (reader === null) throw fieldHidden(path);
-  requireFilterableFields(reader, [path, ...others]);
-  return combineScopeFilters(requested, reader, scope);
-}
-
-/**
- * The filter of {@link bulkWriteFilter} as a test in memory, for writes where the database may have returned too many
- * documents; null where the database's result is certain.
- */
-function compileBulkWriteMatcher(
-  scope: Scope<'update' | 'delete'>,
-  query: Pick<BulkTarget, 'filter'>,
-  now: Date,
-): DocumentMatcher | null {
-  const requested = boundFilter(scope, query, now);
-  const { reader } = scope;
-  const readers = reader === null || [...pathsInFilter(query.filter)].every((path) => path === '_id') ? [] : [reader];
-  const scopes = [scope, ...readers];
-  if (isServerMatchReliable(requested) && scopes.every(isDatabaseFilterExact)) return null;
-  const match = compileMatcher(requested);
-  return (document) => match(document) && scopes.every((one) => isInScope(one, document));
-}
-
 function tooLarge(): MillraceError {
   const most = MAX_BYTES / 1024 / 1024;
   return new MillraceError(
     'too-many-affected',
     `The documents are larger than ${most} MiB together; none were changed`,
-    {
-      hint: 'Narrow the filter, and write them in smaller parts',
-    },
+    { hint: 'Narrow the filter, and write them in smaller parts' },
   );
 }
 

@@ -25,7 +25,7 @@ import { type ListedQuery, ListHints, type ListHintsDeps } from './read/hints.ts
 import { type DocumentList, type ListDeps, readList } from './read/list.ts';
 import { type DocumentSample, hasReadableDocumentWithId, type SampleSize, sampleDocuments } from './read/sampling.ts';
 import { checkPreconditions, HIDDEN_DOCUMENT_TAG, NO_PRECONDITIONS } from './store/preconditions.ts';
-import { isComparableDocument, toStoredChange } from './store/stored-change.ts';
+import { isComparableDocument, MAX_COMPARED_BYTES, toStoredChange } from './store/stored-change.ts';
 import { encodeStoredDocument, type StoredDocument, toStoredDocument } from './store/stored-document.ts';
 import type { TransactionRunner } from './transaction-runner.ts';
 import type { JsonObject } from './write/build-document.ts';
@@ -36,14 +36,10 @@ import {
   finalizeCreates,
   finalizeDeletes,
   finalizeUpdates,
+  onlyOne,
   toPipelineContext,
   type WritePipelineContext,
 } from './write-pipeline.ts';
-
-/** Size of both states of a document, old and new, that fit into one command of the database. */
-const MAX_COMPARED_BYTES = 15 * 1024 * 1024;
-/** Documents of one bulk create. */
-export const MAX_BULK_DOCUMENTS = 1_000;
 
 export interface CollectionsDeps extends ListDeps, ListHintsDeps {
   readonly registry: CollectionRegistry;
@@ -158,33 +154,6 @@ export class Collections {
     return { ...stored, createdId: idText(document['_id']) };
   }
 
-  /** Creates all documents in order, or none. */
-  async createMany(
-    scope: Scope<'create'>,
-    name: CollectionName,
-    bodies: readonly JsonObject[],
-    write: WriteContext,
-  ): Promise<readonly StoredDocument[]> {
-    if (bodies.length > MAX_BULK_DOCUMENTS) {
-      throw new MillraceError('too-many-documents', `${bodies.length} documents, ${MAX_BULK_DOCUMENTS} at most`);
-    }
-    const atIndex = (error: unknown, _body: JsonObject, index: number) =>
-      error instanceof MillraceError ? error.at(`/${index}`) : error;
-    const documents = await finalizeCreates(scope, bodies, this.#pipeline(scope, name, write), atIndex);
-    const [creator, created] = [quotaIdOf(scope.principal), { documents: documents.length }];
-    await this.#deps.atomic.run(async (within) => {
-      await this.#deps.quotas?.reserve(creator, write.request, created, within.holds);
-      await this.#deps.registry.ensureWithin(name, within);
-      try {
-        await this.#deps.store.insertMany(name, documents, within.session);
-      } catch (error) {
-        const index = duplicateKey(error)?.index;
-        throw index === undefined ? error : duplicateKeyError(error, documents[index]).at(`/${index}`);
-      }
-    }, write.within);
-    return documents.map(encodeStoredDocument);
-  }
-
   /**
    * Replaces a document; with `upsert` or `If-None-Match: *` a missing one is created.
    * @param scopes for the update and for the creation, at least one of them
@@ -218,11 +187,10 @@ export class Collections {
         // Another write created the document first; after that error the transaction cannot continue.
         if (write.within) throw documentTooBusy(id);
         if (update === null) await this.#refuseExisting(create, name, id, write);
-        // The document exists, but the Scope does not include it: a retry would not change that. Or the collation of
-        // the collection treats another id as equal to this one, which stays so, too.
-        if (update !== null && attempt > 1 && !includesAllDocuments(update)) throw error;
-        // Or the collation of the collection takes another id for this one: that stays so, too.
-        if (attempt === MAX_WRITE_ATTEMPTS) throw error;
+        // The document exists, but the Scope does not include it, or the collation of the collection treats another id
+        // as equal to this one: a retry changes neither.
+        const isHidden = update !== null && attempt > 1 && !includesAllDocuments(update);
+        if (isHidden || attempt === MAX_WRITE_ATTEMPTS) throw error;
       }
     }
   }
@@ -325,13 +293,6 @@ export class Collections {
     { request, within: own }: WriteContext,
     within = own,
   ): WritePipelineContext {
-    const origin = { principal: scope.principal, request, now: this.#now() };
-    return toPipelineContext(this.#deps.hooks, scope.action, name, origin, within);
+    return toPipelineContext(this.#deps.hooks, scope, name, { request, now: this.#now() }, within);
   }
-}
-
-/** The result for a single write. */
-function onlyOne<T>(result: T | undefined): T {
-  if (result === undefined) throw new TypeError('The write has no result');
-  return result;
 }

@@ -37,12 +37,13 @@ export interface WritePipelineContext extends WriteHookContext {
 /** What writes of one action on one collection have in common, with the hooks that are registered for them. */
 export function toPipelineContext(
   hooks: WriteHooks | undefined,
-  action: WriteAction,
+  { action, principal }: Scope<WriteAction>,
   collection: CollectionName,
-  origin: WriteOrigin,
+  origin: Omit<WriteOrigin, 'principal'>,
   within: OpenTransaction | undefined,
 ): WritePipelineContext {
-  return { hooks: hooks?.hooksFor(collection, action) ?? [], collection, action, origin, within };
+  const registered = hooks?.hooksFor(collection, action) ?? [];
+  return { hooks: registered, collection, action, origin: { principal, ...origin }, within };
 }
 
 /** Adds to an error which of the writes caused it. */
@@ -219,4 +220,10 @@ function withoutHiddenField(error: unknown, reader: Scope<'read'> | null): unkno
   const names = error instanceof MillraceError && error.code === 'field-not-writable';
   if (!names || (reader !== null && !hidesFields(reader))) return error;
   return new MillraceError('field-not-writable', 'A write hook set a field that you must not set', { cause: error });
+}
+
+/** The result for a single write. */
+export function onlyOne<T>(result: T | undefined): T {
+  if (result === undefined) throw new TypeError('The write has no result');
+  return result;
 }

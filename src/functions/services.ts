@@ -1,5 +1,5 @@
 /** Creates and starts the services of functions: the active plugins, the sandbox, the callers, the queue and the runs. */
-import type { FilterWrites } from '../collections/bulk-writes.ts';
+import type { BulkWrites } from '../collections/bulk-writes.ts';
 import type { CollectionRegistry } from '../collections/collection-registry.ts';
 import type { Collections } from '../collections/collections.ts';
 import type { TransactionRunner } from '../collections/transaction-runner.ts';
@@ -41,7 +41,7 @@ import { ScheduledJobStore } from './queue/running/scheduled-job-store.ts';
 import { TriggerReplays } from './queue/trigger-replays.ts';
 import { toRun } from './runs/run-row.ts';
 import { createRunServices, type RunServices } from './runs/services.ts';
-import { FUNCTION_KINDS, type Sandbox, type SandboxEvents } from './sandbox/sandbox.ts';
+import { FUNCTION_KINDS, type SandboxEvents } from './sandbox/sandbox.ts';
 
 export interface FunctionServices {
   /** The active plugins of this process. */
@@ -72,7 +72,7 @@ export interface FunctionServicesDeps {
   readonly events: EventServices;
   readonly config: FunctionsConfig;
   readonly collections: Collections;
-  readonly byFilter: FilterWrites;
+  readonly bulkWrites: BulkWrites;
   readonly atomic: TransactionRunner;
   readonly registry: CollectionRegistry;
   readonly files: Files;
@@ -83,8 +83,6 @@ export interface FunctionServicesDeps {
   readonly writeHooks: LateBoundHooks;
   /** Development mode: every client gets the messages of failed functions. */
   readonly isDevelopment: boolean;
-  /** Creates the sandbox on first use. */
-  readonly makeSandbox: (events: SandboxEvents) => Promise<Sandbox>;
   /** Called with activity of plugins and runs, as text for a terminal; null without one. */
   readonly report: ((text: string) => void) | null;
   /** Called with errors of a plugin. */
@@ -97,7 +95,7 @@ export interface FunctionServicesDeps {
 /** The event log must be followed already. The stored plugins are active when this resolves. */
 export async function createFunctionServices(deps: FunctionServicesDeps): Promise<FunctionServices> {
   const { mongo, transactions, activity, encryption, policies, events, config, publicUrl } = deps;
-  const { collections, byFilter, atomic, registry, files, egress, report, onIssue, onError, cleanup } = deps;
+  const { collections, bulkWrites, atomic, registry, files, egress, report, onIssue, onError, cleanup } = deps;
   const active = new PluginRegistry(onError);
   const crashCounter = new CrashCounter({
     active,
@@ -105,13 +103,13 @@ export async function createFunctionServices(deps: FunctionServicesDeps): Promis
     onError,
   });
   const sandbox = cleanup.adopt(
-    new LazySandbox(() =>
-      deps.makeSandbox({
-        onCrash: (call, reason) => crashCounter.add(call, reason),
-        onKilled: (signal) =>
-          onIssue(`A signal from outside (${signal}) ended the process that runs functions. It is restarted.`),
-      }),
-    ),
+    new LazySandbox(async () => {
+      const { IsolateSandbox } = await import('./sandbox/host/isolate-sandbox.ts');
+      const onCrash: SandboxEvents['onCrash'] = (call, reason) => crashCounter.add(call, reason);
+      const onKilled = (signal: string) =>
+        onIssue(`A signal from outside (${signal}) ended the process that runs functions. It is restarted.`);
+      return new IsolateSandbox({ onCrash, onKilled }, { jitless: config.mode === 'jitless' });
+    }),
     (it) => it.stop(),
   );
   const records = () => events.recorder.state.status === 'recording';
@@ -140,12 +138,7 @@ export async function createFunctionServices(deps: FunctionServicesDeps): Promis
   );
   await loader.start();
   const { reloader } = loader;
-  cleanup.defer(
-    events.tail.attach({
-      rows: (rows) => reloader.applyLogRows(rows),
-      lost: () => reloader.applyLogRows(null),
-    }),
-  );
+  cleanup.defer(events.tail.attachCache(reloader));
   // The log is followed instead of polled: an idle instance sends no queries.
   await reloader.start(() => events.tail.healthy);
   const plugins = new Plugins({ stores, transactions, loader, activity, sandbox: usedSandbox });
@@ -161,7 +154,7 @@ export async function createFunctionServices(deps: FunctionServicesDeps): Promis
   const scheduler = new DeferredJobScheduler();
   const calls = new FunctionRunner({
     collections,
-    byFilter,
+    bulkWrites,
     policies,
     atomic,
     files,

@@ -3,7 +3,7 @@
  * deny with the principal's values in place of variables. Pure.
  */
 import type { Document } from 'mongodb';
-import type { KeyPrincipal, Principal } from '../auth/identity/principal.ts';
+import type { AdminPrincipal, AdminRole, KeyPrincipal, Principal, ResourceAction } from '../auth/identity/principal.ts';
 import type { ServerMode } from '../config/config.ts';
 import { bindValue, bindVariables, missingVariables, type VariableBindings } from '../query/evaluate/bind-variables.ts';
 import { sameFieldTree, unionFieldTrees } from '../query/evaluate/field-tree.ts';
@@ -12,7 +12,7 @@ import { type BsonValue, type Filter, matchAllFilter, matchNoneFilter, or } from
 import { principalBindings } from './bindings.ts';
 import type { Policy } from './policy.ts';
 import type { PolicySet } from './policy-set.ts';
-import { type Grant, type PolicyAction, toScopeAction } from './scope.ts';
+import { type Grant, type PolicyAction, type Resource, toScopeAction } from './scope.ts';
 
 /** Resources that are not collections: `*` does not include them. */
 export const NON_COLLECTION_RESOURCES: ReadonlySet<string> = new Set([
@@ -168,4 +168,30 @@ export function grantExpiry({ allows, denies }: ApplicablePolicies, now: Date): 
 /** The earlier of two times, null for none. */
 export function earlierTime(a: number | null, b: number | null): number | null {
   return a === null || b === null ? (a ?? b) : Math.min(a, b);
+}
+
+/** One decision, stored to explain it later. */
+export interface PolicyDecision {
+  readonly action: PolicyAction;
+  readonly resource: string;
+  readonly decision: 'allow' | 'deny';
+  /** Policies that grant it or, when it was denied, that deny all of it. */
+  readonly policies: readonly string[];
+  /** True if an administrator's role allows it, without a policy. */
+  readonly admin: boolean;
+}
+
+/** The resource of other users, keys and settings: not for the role that only builds. */
+const USERS = '_admin:accounts' satisfies Resource;
+
+const ADMIN_ROLE_RIGHTS: Readonly<Record<AdminRole, (action: ResourceAction, resource: string) => boolean>> = {
+  owner: () => true,
+  manager: () => true,
+  developer: (_action, resource) => resource !== USERS,
+  viewer: (action, resource) => action === 'read' && resource !== USERS,
+};
+
+/** What administrators may do by their roles: they need no policies. True if one of the roles allows this. */
+export function isAdminAllowed({ roles }: AdminPrincipal, action: ResourceAction, resource: string): boolean {
+  return roles.some((role) => Object.hasOwn(ADMIN_ROLE_RIGHTS, role) && ADMIN_ROLE_RIGHTS[role](action, resource));
 }

@@ -1,6 +1,6 @@
 /** Decides from the policies in memory whether a principal may do an action; the decisions are cached per principal. */
 import type { Document } from 'mongodb';
-import type { AdminPrincipal, AdminRole, Principal, ResourceAction } from '../auth/identity/principal.ts';
+import type { Principal } from '../auth/identity/principal.ts';
 import type { ServerMode } from '../config/config.ts';
 import { isCollectionName } from '../database/collection-names.ts';
 import { MillraceError } from '../lib/errors.ts';
@@ -11,9 +11,11 @@ import {
   findApplicablePolicies,
   type GrantedAccess,
   grantExpiry,
+  isAdminAllowed,
   isDenied,
   isKeyAllowed,
   missingPolicyVariables,
+  type PolicyDecision,
   resourceCacheKey,
 } from './evaluation.ts';
 import { ALLOW_ALL_POLICY, ALLOW_ALL_POLICY_ID, type PolicySet, toPolicySet } from './policy-set.ts';
@@ -42,17 +44,6 @@ export interface ReadableResources {
   readonly resources: readonly Resource[];
   /** True if it may also read collections that nothing names. */
   readonly unnamed: boolean;
-}
-
-/** One decision, stored to explain it later. */
-export interface PolicyDecision {
-  readonly action: PolicyAction;
-  readonly resource: string;
-  readonly decision: 'allow' | 'deny';
-  /** Policies that grant it or, when it was denied, that deny all of it. */
-  readonly policies: readonly string[];
-  /** True if an administrator's role allows it, without a policy. */
-  readonly admin: boolean;
 }
 
 /** Maximum decisions stored for an explanation: a request takes a few, but a feed or a socket might take any number. */
@@ -115,10 +106,9 @@ export class Policies {
   ): Scope<ScopeAction<A>, P> | null {
     const scope = this.#find(principal, action, resource);
     const decisions = this.#watched.get(principal);
-    if (decisions !== undefined && decisions.length < MAX_DECISIONS) {
-      if (!isRepeated(decisions.at(-1), action, resource))
-        decisions.push(this.#explain(principal, action, resource, scope));
-    }
+    const mayAdd = decisions !== undefined && decisions.length < MAX_DECISIONS;
+    if (mayAdd && !isRepeated(decisions.at(-1), action, resource))
+      decisions.push(this.#explain(principal, action, resource, scope));
     return scope && castScope(scope, action, resource);
   }
 
@@ -305,19 +295,4 @@ function isRepeated(last: PolicyDecision | undefined, action: PolicyAction, reso
 
 function aboutOf(set: PolicySet, resource: Resource | typeof UNNAMED): string {
   return resourceCacheKey(set, resource === '_admin:accounts' ? '_admin' : resource);
-}
-
-/** The resource of other users, keys and settings: not for the role that only builds. */
-const USERS: Resource = '_admin:accounts';
-
-const ADMIN_ROLE_RIGHTS: Readonly<Record<AdminRole, (action: ResourceAction, resource: string) => boolean>> = {
-  owner: () => true,
-  manager: () => true,
-  developer: (_action, resource) => resource !== USERS,
-  viewer: (action, resource) => action === 'read' && resource !== USERS,
-};
-
-/** What administrators may do by their roles: they need no policies. True if one of the roles allows this. */
-function isAdminAllowed({ roles }: AdminPrincipal, action: ResourceAction, resource: string): boolean {
-  return roles.some((role) => Object.hasOwn(ADMIN_ROLE_RIGHTS, role) && ADMIN_ROLE_RIGHTS[role](action, resource));
 }

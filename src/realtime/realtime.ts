@@ -129,9 +129,13 @@ export class Realtime {
   /** Closes all connections and rejects new ones. Clients get reconnect times that are spread over a period. */
   closeAllClients(): void {
     this.#closing = true;
-    const { reconnectSpreadMs: comeBackMs } = this.deps.timing;
+    const { reconnectSpreadMs } = this.deps.timing;
     for (const client of [...this.#clients]) {
-      client.close(CLOSE_CODES.restarting, 'The server is restarting', 500 + Math.floor(Math.random() * comeBackMs));
+      client.close(
+        CLOSE_CODES.restarting,
+        'The server is restarting',
+        500 + Math.floor(Math.random() * reconnectSpreadMs),
+      );
     }
   }
 

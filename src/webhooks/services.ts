@@ -87,12 +87,7 @@ export async function createWebhookServices(deps: WebhookServicesDeps): Promise<
   cleanup.adopt(sender, (it) => it.stop());
   await sender.start();
   cleanup.adopt(reloader, (it) => it.stop());
-  cleanup.defer(
-    events.tail.attach({
-      rows: (rows) => reloader.applyLogRows(rows),
-      lost: () => reloader.applyLogRows(null),
-    }),
-  );
+  cleanup.defer(events.tail.attachCache(reloader));
   // While the log is followed, no polling is needed: an idle instance sends the database no queries.
   await reloader.start(() => events.tail.healthy);
 

@@ -99,7 +99,7 @@ t.test('other requests run between any two documents of a write by filter', asyn
   const name = parseCollectionName('turns');
   const scope = services.policies.scope(user('ann'), 'update', name);
   const write = { request: 'r', preconditions: NO_PRECONDITIONS };
-  await services.byFilter.patch(scope, name, { filter: parseFilterJson({}), maxAffected: 100 }, change, write);
+  await services.bulkWrites.patch(scope, name, { filter: parseFilterJson({}), maxAffected: 100 }, change, write);
   clearImmediate(counting);
   t.equal(new Set(seen).size, 50, 'no two of them in one turn');
 });

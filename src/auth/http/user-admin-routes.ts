@@ -150,12 +150,12 @@ export async function userRoutes(app: FastifyInstance, { policies, users }: User
 
   app.get('/admin/users', { config: USER_OPERATIONS.list }, async (request, reply) => {
     const scope = policies.scope(request.principal, 'read', '_admin:accounts');
-    const { limit, cursor, parameterValue: chosen } = parseListQuery(request, 'kind', 'search');
-    const kind = chosen('kind');
+    const { limit, cursor, parameterValue } = parseListQuery(request, 'kind', 'search');
+    const kind = parameterValue('kind');
     if (kind !== null && kind !== 'user' && kind !== 'admin') {
       throw new MillraceError('invalid-parameter', "The parameter 'kind' must be user or admin");
     }
-    const found = await users.list(scope, { kind, search: chosen('search') }, cursor, limit + 1);
+    const found = await users.list(scope, { kind, search: parameterValue('search') }, cursor, limit + 1);
     const page = found.slice(0, limit);
     if (found.length > limit) reply.header('millrace-next', page.at(-1)?._id ?? '');
     return page.map(toUserView);

@@ -5,6 +5,18 @@
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import Type, { type Static } from 'typebox';
 import { Check } from 'typebox/schema';
+import { MillraceError } from '../../lib/errors.ts';
+
+/** The client's request for a sign-in. */
+export interface ProviderSignInRequest {
+  readonly redirect: string | null;
+  readonly challenge: string | null;
+  readonly method: string | null;
+  /** The client's state, returned with the response. */
+  readonly state: string | null;
+  /** A ticket of `ProviderSignIn.beginLink`; null for a sign-in. */
+  readonly linkTicket: string | null;
+}
 
 const FLOW = Type.Object({
   provider: Type.String(),
@@ -65,7 +77,7 @@ export function parseAuthorizationCodeData(facts: unknown): AuthorizationCodeDat
 }
 
 /** A challenge of a client: the SHA-256 of its verifier, base64url (RFC 7636 section 4.2). */
-export const PKCE_CHALLENGE_PATTERN = /^[A-Za-z0-9_-]{43}$/;
+const PKCE_CHALLENGE_PATTERN = /^[A-Za-z0-9_-]{43}$/;
 const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/;
 
 export function matchesPkceChallenge(challenge: string, verifier: string): boolean {
@@ -80,4 +92,15 @@ export function matchesSha256(hashed: string, secret: string): boolean {
 
 export function sha256Base64url(secret: string): string {
   return hash('sha256', secret, 'base64url');
+}
+
+/** @throws MillraceError `invalid-parameter` */
+export function requirePkceChallenge({ challenge, method }: ProviderSignInRequest): string {
+  if (method !== 'S256') throw invalidParameter("'code_challenge_method' must be S256");
+  if (challenge !== null && PKCE_CHALLENGE_PATTERN.test(challenge)) return challenge;
+  throw invalidParameter("'code_challenge' must be the SHA-256 of the verifier, in base64url (RFC 7636)");
+}
+
+export function invalidParameter(message: string): MillraceError {
+  return new MillraceError('invalid-parameter', `The parameter ${message}`);
 }

@@ -22,15 +22,18 @@ import {
   type AuthorizationRequest,
   type AuthorizationSecrets,
   deriveAuthorizationSecrets,
+  invalidParameter,
   matchesSha256,
-  PKCE_CHALLENGE_PATTERN,
+  type ProviderSignInRequest,
   parseAuthorizationRequest,
+  requirePkceChallenge,
   sha256Base64url,
 } from './authorization-request.ts';
 import type { ProviderSignInThrottle } from './oauth-throttle.ts';
 import type { OpenIdClient } from './openid.ts';
 import { providerNotFound, redirectNotAllowed } from './provider-errors.ts';
 import { type ProviderUsers, requireAllowedIdentity } from './provider-users.ts';
+import type { ProviderRedirect, SamlSignInAdapter } from './saml-sign-in-adapter.ts';
 import {
   clearStateCookie,
   readStateCookie,
@@ -38,7 +41,6 @@ import {
   setStateCookies,
   usesFormPost,
 } from './state-cookie.ts';
-import type { VerifiedIdentity } from './verified-identity.ts';
 
 const MAX_CLIENT_STATE = 512;
 /** The hosted sign-in page. */
@@ -53,29 +55,6 @@ export interface ProviderRegistry {
    */
   find(name: string, version?: string): Promise<Provider | undefined>;
   enabled(): readonly Provider[];
-}
-
-/** Where the browser goes to sign in at a provider, and what it posts there. */
-export type ProviderRedirect = Pick<BrowserRedirect, 'location' | 'form'>;
-
-/** Sign-in with SAML, which has other messages than OAuth. */
-export interface SamlSignInAdapter {
-  begin(
-    provider: Provider,
-    relayState: string,
-    flow: AuthorizationRequest & AuthorizationSecrets,
-  ): Promise<ProviderRedirect>;
-  /**
-   * @param flow null where the sign-in started at the provider
-   * @param recipient the URL that received the response
-   */
-  verifyResponse(
-    provider: Provider,
-    recipient: string,
-    flow: AuthorizationSecrets | null,
-    message: string,
-  ): Promise<VerifiedIdentity>;
-  metadata(provider: Provider, base: string): string;
 }
 
 export interface ProviderSignInDeps {
@@ -101,17 +80,6 @@ export interface BrowserRequest {
   readonly origin: SessionOrigin;
 }
 
-/** The client's request for a sign-in. */
-export interface ProviderSignInRequest {
-  readonly redirect: string | null;
-  readonly challenge: string | null;
-  readonly method: string | null;
-  /** The client's state, returned with the response. */
-  readonly state: string | null;
-  /** A ticket of {@link ProviderSignIn.beginLink}; null for a sign-in. */
-  readonly linkTicket: string | null;
-}
-
 export class ProviderSignIn {
   readonly #deps: ProviderSignInDeps;
 
@@ -128,16 +96,20 @@ export class ProviderSignIn {
    * Starts a sign-in. Once the redirect URL is known to be on the list, it receives errors.
    * @throws MillraceError `provider-not-found`, `redirect-not-allowed`, `invalid-parameter`
    */
-  async begin(name: string, wish: ProviderSignInRequest, { base, cookies }: BrowserRequest): Promise<BrowserRedirect> {
+  async begin(
+    name: string,
+    request: ProviderSignInRequest,
+    { base, cookies }: BrowserRequest,
+  ): Promise<BrowserRedirect> {
     const provider = await this.#find(name);
-    const redirect = this.#allowed(wish.redirect, base);
-    const clientState = wish.state;
+    const redirect = this.#allowed(request.redirect, base);
+    const clientState = request.state;
     if (clientState !== null && clientState.length > MAX_CLIENT_STATE) {
-      throw wrongParameter(`'state' has at most ${MAX_CLIENT_STATE} characters`);
+      throw invalidParameter(`'state' has at most ${MAX_CLIENT_STATE} characters`);
     }
     return redirectOnError(redirect, clientState, async () => {
-      const challenge = challengeOf(wish);
-      const joins = wish.linkTicket === null ? null : await this.#linkingUser(wish.linkTicket, name, challenge);
+      const challenge = requirePkceChallenge(request);
+      const joins = request.linkTicket === null ? null : await this.#linkingUser(request.linkTicket, name, challenge);
       const secret = random();
       const flow: AuthorizationRequest = {
         provider: name,
@@ -154,7 +126,7 @@ export class ProviderSignIn {
         ...flow,
         ...deriveAuthorizationSecrets(secret),
       });
-      return { ...onward, cookies: setStateCookies(state, secret, cookies, termsOf(provider, base)) };
+      return { ...onward, cookies: setStateCookies(state, secret, cookies, stateCookieOptions(provider, base)) };
     });
   }
 
@@ -172,7 +144,7 @@ export class ProviderSignIn {
     const { oneTimeTokens, attempts } = this.#deps;
     const known = await this.#find(name);
     if ((known.kind === 'saml') !== isSaml) throw unusable(`'${name}' does not send responses to this URL`);
-    const options = termsOf(known, base);
+    const options = stateCookieOptions(known, base);
     const [state = '', second] = response.getAll(isSaml ? 'RelayState' : 'state');
     const secret = readStateCookie(state, cookies, options);
     if (secret === null && known.saml?.allowIdpInitiated === true)
@@ -204,20 +176,22 @@ export class ProviderSignIn {
   async beginLink(
     user: string,
     name: string,
-    wish: { readonly redirect: string; readonly challenge: string; readonly state: string | null },
+    {
+      redirect,
+      challenge,
+      state,
+    }: { readonly redirect: string; readonly challenge: string; readonly state: string | null },
     base: string,
   ): Promise<string> {
     await this.#find(name);
-    const redirect = this.#allowed(wish.redirect, base);
-    const facts = { provider: name, challenge: wish.challenge };
-    const join = await this.#deps.oneTimeTokens.make('link-identity', user, { facts });
-    return addQueryParameters(`${base}/auth/providers/${name}`, {
-      redirect,
-      code_challenge: wish.challenge,
+    const facts = { provider: name, challenge };
+    const parameters = {
+      redirect: this.#allowed(redirect, base),
+      code_challenge: challenge,
       code_challenge_method: 'S256',
-      state: wish.state,
-      link_ticket: join,
-    });
+    };
+    const ticket = await this.#deps.oneTimeTokens.make('link-identity', user, { facts });
+    return addQueryParameters(`${base}/auth/providers/${name}`, { ...parameters, state, link_ticket: ticket });
   }
 
   /**
@@ -249,8 +223,8 @@ export class ProviderSignIn {
         await (await saml()).verifyResponse(provider, callbackUrl(base, provider), null, message),
       ),
     );
-    const wish = response.get('RelayState') ?? '';
-    const url = isAllowedRedirect(wish) ? wish : `${base}${SIGN_IN_PATH}`;
+    const relayState = response.get('RelayState') ?? '';
+    const url = isAllowedRedirect(relayState) ? relayState : `${base}${SIGN_IN_PATH}`;
     return { location: addQueryParameters(url, { provider: provider.name }), cookies: [] };
   }
 
@@ -304,20 +278,14 @@ export class ProviderSignIn {
   }
 
   #allowed(redirect: string | null, base: string): string {
-    if (redirect === null) throw wrongParameter("'redirect' is missing: the URL to which the sign-in redirects");
+    if (redirect === null) throw invalidParameter("'redirect' is missing: the URL to which the sign-in redirects");
     if (OWN_PAGES.some((page) => redirect === `${base}${page}`)) return redirect;
     if (this.#deps.isAllowedRedirect(redirect)) return redirect;
     throw redirectNotAllowed();
   }
 }
 
-function challengeOf({ challenge, method }: ProviderSignInRequest): string {
-  if (method !== 'S256') throw wrongParameter("'code_challenge_method' must be S256");
-  if (challenge !== null && PKCE_CHALLENGE_PATTERN.test(challenge)) return challenge;
-  throw wrongParameter("'code_challenge' must be the SHA-256 of the verifier, in base64url (RFC 7636)");
-}
-
-function termsOf(provider: Provider, base: string): StateCookieOptions {
+function stateCookieOptions(provider: Provider, base: string): StateCookieOptions {
   return { ...cookieScopeOf(base), posted: usesFormPost(provider) };
 }
 
@@ -327,8 +295,4 @@ function random(): string {
 
 function unusable(message: string): MillraceError {
   return new MillraceError('sign-in-expired', message, { hint: 'Start the sign-in again' });
-}
-
-function wrongParameter(message: string): MillraceError {
-  return new MillraceError('invalid-parameter', `The parameter ${message}`);
 }

@@ -91,11 +91,11 @@ export class LoginThrottle {
   }
 
   /** Drops the failures under the name. Those of the network stay: they may belong to other users. */
-  async succeeded({ throttleKey: under }: SignInAttempt): Promise<void> {
-    await this.#store.forget(under);
+  async succeeded({ throttleKey }: SignInAttempt): Promise<void> {
+    await this.#store.forget(throttleKey);
   }
 }
 
-function idsOf({ throttleKey: under, ip }: SignInAttempt): [string, string] {
-  return [under, `ip:${clientNetwork(ip)}`];
+function idsOf({ throttleKey, ip }: SignInAttempt): [string, string] {
+  return [throttleKey, `ip:${clientNetwork(ip)}`];
 }

@@ -121,11 +121,11 @@ export class SignIn {
   async openSession(
     user: User,
     origin: SessionOrigin,
-    { isStillValid: holds, identity }: OpenSessionOptions = {},
+    { isStillValid, identity }: OpenSessionOptions = {},
   ): Promise<SignInResult> {
     const { sessions, users } = this.#deps;
     const { session, tokens } = await sessions.open(user, origin, identity);
-    if (holds !== undefined && !(await holds(await users.get(user._id)))) {
+    if (isStillValid !== undefined && !(await isStillValid(await users.get(user._id)))) {
       await sessions.end(session, user._id, 'revoked', stampFromOrigin(origin));
       throw invalidCredentials();
     }

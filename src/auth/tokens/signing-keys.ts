@@ -41,9 +41,9 @@ export class SigningKeySet {
   #looking: Promise<void> | null = null;
   #lookedUp = Number.NEGATIVE_INFINITY;
 
-  constructor({ store, tokenOptions: terms, now = Date.now }: SigningKeySetOptions) {
+  constructor({ store, tokenOptions, now = Date.now }: SigningKeySetOptions) {
     this.#store = store;
-    this.#tokenOptions = terms;
+    this.#tokenOptions = tokenOptions;
     this.#now = now;
   }
 

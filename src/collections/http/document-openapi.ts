@@ -19,7 +19,7 @@ import {
   QUERY_BODY,
   QUERY_ERRORS,
 } from '../../query/parse/query-openapi.ts';
-import { MAX_BULK_DOCUMENTS } from '../collections.ts';
+import { MAX_BULK_DOCUMENTS } from '../bulk-writes.ts';
 import { PATCH_BODIES } from '../patch/patch-bodies.ts';
 import { IDEMPOTENCY_KEY_PATTERN } from './idempotency.ts';
 

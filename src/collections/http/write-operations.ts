@@ -9,7 +9,7 @@ import { MillraceError } from '../../lib/errors.ts';
 import { booleanParameter, parseQueryParameters, type RequestLike, requireMediaType } from '../../lib/request.ts';
 import type { Policies } from '../../policies/policies.ts';
 import type { Scope } from '../../policies/scope.ts';
-import type { FilterWrites } from '../bulk-writes.ts';
+import type { BulkWrites } from '../bulk-writes.ts';
 import type { Collections } from '../collections.ts';
 import { redactIndexError } from '../document-errors.ts';
 import type { OpenTransaction } from '../open-transaction.ts';
@@ -42,7 +42,7 @@ type Request = RequestLike & CollectionRequest;
 
 export interface WriteDeps {
   readonly collections: Collections;
-  readonly byFilter: FilterWrites;
+  readonly bulkWrites: BulkWrites;
   readonly policies: Policies;
 }
 
@@ -98,7 +98,7 @@ export function prepareCreate(request: Request, deps: WriteDeps): PreparedWrite 
   if (many !== null) {
     const [scope, name] = requireCollectionScope(deps.policies, request, 'create');
     return discreetly(scope.reader, async (within) => {
-      const created = await collections.createMany(scope, name, many, toWriteContext(request, within));
+      const created = await deps.bulkWrites.create(scope, name, many, toWriteContext(request, within));
       return toBulkCreateResponse(
         request,
         await mapCooperatively(created, ({ raw }) => visibleDocument(scope.reader, raw)),
@@ -171,7 +171,7 @@ export function preparePatchMany(request: Request, deps: WriteDeps): PreparedWri
   const change = parsePatch(request);
   const [scope, name] = requireCollectionScope(deps.policies, request, 'update');
   return discreetly(scope.reader, async (within) => {
-    const affected = await deps.byFilter.patch(scope, name, requested, change, toWriteContext(request, within));
+    const affected = await deps.bulkWrites.patch(scope, name, requested, change, toWriteContext(request, within));
     return toBulkWriteResponse(affected, requested.maxAffected);
   });
 }
@@ -181,7 +181,7 @@ export function prepareRemoveMany(request: Request, deps: WriteDeps): PreparedWr
   const requested = parseBulkTarget(request);
   const [scope, name] = requireCollectionScope(deps.policies, request, 'delete');
   return async (within) => {
-    const affected = await deps.byFilter.remove(scope, name, requested, toWriteContext(request, within));
+    const affected = await deps.bulkWrites.remove(scope, name, requested, toWriteContext(request, within));
     return toBulkWriteResponse(affected, requested.maxAffected);
   };
 }

@@ -17,6 +17,9 @@ import type { RequestedChange } from '../write/change-types.ts';
 import type { DocumentReplacement } from './field-order.ts';
 import { encodeStoredDocument, type StoredDocument, toStoredDocument } from './stored-document.ts';
 
+/** Size of both states of a document, old and new, that fit into one command of the database. */
+export const MAX_COMPARED_BYTES = 15 * 1024 * 1024;
+
 export interface StoredChange extends DocumentReplacement {
   /** The document after the change. */
   readonly result: StoredDocument;

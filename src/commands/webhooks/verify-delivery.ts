@@ -40,14 +40,14 @@ export interface VerifiedDelivery {
 }
 
 /** A call in one line. */
-export function formatDeliveryLine({ call, reply, issue, isRepeated: again, at }: VerifiedDelivery): string {
+export function formatDeliveryLine({ call, reply, issue, isRepeated, at }: VerifiedDelivery): string {
   const time = [at.getHours(), at.getMinutes(), at.getSeconds()].map((n) => String(n).padStart(2, '0')).join(':');
   const response = `responded ${reply.status}`;
   if (issue !== null)
     return stripControlChars(`${time}  ${call.method} ${call.path}  NOT VERIFIED: ${issue}, ${response}`);
   const event = parsed(call.body);
   const [type, document, id] = [event['type'], event['documentId'] ?? '', readDeliveryId(call)].map(String);
-  const state = `verified${again ? ', again' : ''}, ${response}`;
+  const state = `verified${isRepeated ? ', again' : ''}, ${response}`;
   return stripControlChars(`${time}  ${type?.padEnd(20)}  ${document?.padEnd(24)}  ${id}  ${state}`);
 }
 

@@ -187,8 +187,8 @@ export async function emailRoutes(app: FastifyInstance, options: EmailRoutesOpti
 
   app.get('/admin/emails', { config: EMAIL_OPERATIONS.sent }, async (request) => {
     policies.scope(request.principal, 'read', '_admin:accounts');
-    const { limit, cursor, parameterValue: chosen } = parseListQuery(request, 'state');
-    const requested = chosen('state');
+    const { limit, cursor, parameterValue } = parseListQuery(request, 'state');
+    const requested = parameterValue('state');
     const state = EMAIL_STATES.find((one) => one === requested);
     if (requested !== null && state === undefined) {
       throw new MillraceError('invalid-parameter', `'state' must be one of ${EMAIL_STATES.join(', ')}`);

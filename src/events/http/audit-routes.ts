@@ -27,8 +27,8 @@ export interface AuditRoutesOptions {
 export async function auditRoutes(app: FastifyInstance, { policies, audit }: AuditRoutesOptions): Promise<void> {
   app.get('/admin/audit', { config: OPERATION }, async (request, reply) => {
     const scope = policies.scope(request.principal, 'read', '_admin:accounts');
-    const { limit, cursor, parameterValue: chosen } = parseListQuery(request, 'eventType');
-    const found = await audit.list(scope, cursor, chosen('eventType'), limit + 1);
+    const { limit, cursor, parameterValue } = parseListQuery(request, 'eventType');
+    const found = await audit.list(scope, cursor, parameterValue('eventType'), limit + 1);
     const page = found.slice(0, limit);
     if (found.length > limit) reply.header('millrace-next', page.at(-1)?.id ?? '');
     return page;

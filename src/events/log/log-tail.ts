@@ -92,6 +92,11 @@ export class LogTail {
     return () => this.#listeners.delete(listener);
   }
 
+  /** Adds a cache that the rows keep up to date; null says that rows are missing. Returns a function that removes it. */
+  attachCache(cache: { applyLogRows(rows: readonly LogRow[] | null): void }): () => void {
+    return this.attach({ rows: (rows) => cache.applyLogRows(rows), lost: () => cache.applyLogRows(null) });
+  }
+
   /** Whether the recorder of this process supplies the rows; then no change stream is needed. */
   suspend(suspended: boolean): void {
     if (suspended !== this.#suspended) {

@@ -152,9 +152,9 @@ function writtenBy(operation: string, fields: JsonObject): unknown {
   }
 }
 
-function shownResult({ options: use }: PluginFunction, outcome: CallOutcome, blank: Redactor): unknown {
+function shownResult({ options }: PluginFunction, outcome: CallOutcome, blank: Redactor): unknown {
   const value: unknown = JSON.parse(toRunResult(outcome) ?? 'null');
-  const one: unknown = use.kind === 'beforeWrite' && Array.isArray(value) ? (value[0] ?? null) : value;
+  const one: unknown = options.kind === 'beforeWrite' && Array.isArray(value) ? (value[0] ?? null) : value;
   return withoutSecrets(one, blank);
 }
 

@@ -117,9 +117,9 @@ export function usesCustomAuthorization(endpoints: Pick<EndpointCalls, 'table'>,
 }
 
 /** Credentials passed to the code, in the forms in which it may show them. They are not stored with runs. */
-function ownCredentials({ headers }: FastifyRequest, { options: use }: Endpoint): readonly string[] {
+function ownCredentials({ headers }: FastifyRequest, { options }: Endpoint): readonly string[] {
   const { authorization } = headers;
-  if (use.authorization !== 'own' || authorization === undefined) return [];
+  if (options.authorization !== 'own' || authorization === undefined) return [];
   const [, scheme = '', credential = ''] = /^(\S+)\s+(.*)$/.exec(authorization) ?? [];
   const basic = scheme.toLowerCase() === 'basic' ? Buffer.from(credential, 'base64').toString() : '';
   const password = basic.slice(basic.indexOf(':') + 1);

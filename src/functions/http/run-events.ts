@@ -28,7 +28,7 @@ export interface RunEventsDeps {
 
 /** Messages from now on, until the signal aborts or the buffer is full. */
 export async function* streamRunEvents(deps: RunEventsDeps): AsyncGenerator<Buffer> {
-  const { live, matches: wants, mayReadUsers, pass, signal } = deps;
+  const { live, matches, mayReadUsers, pass, signal } = deps;
   const id = pass === null ? '' : `id: ${formatStreamEventId('', pass)}\n`;
   let waiting: string[] = [`${id}retry: ${RETRY_MS}\n\n`];
   let size = 0;
@@ -40,9 +40,9 @@ export async function* streamRunEvents(deps: RunEventsDeps): AsyncGenerator<Buff
     wake.abort();
   };
   const end = live.watch({
-    onRun: (run: Run) => void (wants(run) && push('run', mayReadUsers ? run : withoutUserData(run))),
+    onRun: (run: Run) => void (matches(run) && push('run', mayReadUsers ? run : withoutUserData(run))),
     onLine: (run, line) => {
-      if (!wants(run) || (run.restricted && !mayReadUsers)) return;
+      if (!matches(run) || (run.restricted && !mayReadUsers)) return;
       push('line', { run: run.id, plugin: run.plugin, function: run.function, ...line });
     },
   });

@@ -45,7 +45,7 @@ export class PluginRegistry implements ActivePlugins {
     this.#plugins = Object.freeze([...plugins]);
     this.#byId = new Map(all.map((fn) => [fn.id, fn]));
     const byKind = Object.fromEntries(
-      FUNCTION_KINDS.map((kind) => [kind, Object.freeze(all.filter(({ options: use }) => use.kind === kind))]),
+      FUNCTION_KINDS.map((kind) => [kind, Object.freeze(all.filter(({ options }) => options.kind === kind))]),
     );
     this.#byKind = { ...NONE, ...byKind };
     for (const listener of this.#listeners) {

@@ -285,7 +285,7 @@ export class PluginLoader {
 /** The collections whose writes a stand-in rejects: `*` for all. */
 export function blockedCollectionsOf(standIn: Plugin | null): readonly string[] {
   const names =
-    standIn?.functions.flatMap(({ options: use }) => (use.kind === 'beforeWrite' ? use.collections : [])) ?? [];
+    standIn?.functions.flatMap(({ options }) => (options.kind === 'beforeWrite' ? options.collections : [])) ?? [];
   return names.includes(EVERY_COLLECTION) ? [EVERY_COLLECTION] : [...new Set(names)].sort();
 }
 

@@ -24,27 +24,27 @@ export function logPluginChanges(
   return registry.onChange(look);
 }
 
-function newsOf({ name, enabled, isPlaceholder: isStandIn, functions }: Plugin): string {
-  if (isStandIn) return `The plugin '${name}' has errors; writes that it would check are rejected`;
+function newsOf({ name, enabled, isPlaceholder, functions }: Plugin): string {
+  if (isPlaceholder) return `The plugin '${name}' has errors; writes that it would check are rejected`;
   if (!enabled) return `The plugin '${name}' is disabled`;
   return `The plugin '${name}' is active: ${functions.map(useOf).join(', ')}`;
 }
 
 /** When a function runs, in short. */
-function useOf({ name, options: use, isQuarantined }: PluginFunction): string {
+function useOf({ name, options, isQuarantined }: PluginFunction): string {
   if (isQuarantined) return `${name} (in quarantine)`;
-  switch (use.kind) {
+  switch (options.kind) {
     case 'http':
-      return `${use.methods.join('|')} /fn${use.path}`;
+      return `${options.methods.join('|')} /fn${options.path}`;
     case 'trigger':
-      return `${name} on ${use.on.join(', ')}`;
+      return `${name} on ${options.on.join(', ')}`;
     case 'cron':
-      return `${name} at ${use.schedule} (${use.timeZone})`;
+      return `${name} at ${options.schedule} (${options.timeZone})`;
     case 'beforeWrite':
-      return `${name} before writes to ${use.collections.join(', ')}`;
+      return `${name} before writes to ${options.collections.join(', ')}`;
     case 'job':
       return `${name} as a job`;
     default:
-      return use satisfies never;
+      return options satisfies never;
   }
 }

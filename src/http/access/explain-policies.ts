@@ -3,7 +3,8 @@
  * policies. For others the request header is ignored.
  */
 import fp from 'fastify-plugin';
-import type { Policies, PolicyDecision } from '../../policies/policies.ts';
+import type { PolicyDecision } from '../../policies/evaluation.ts';
+import type { Policies } from '../../policies/policies.ts';
 
 /** Maximum characters of the header. */
 const MAX_LENGTH = 4_000;

@@ -90,8 +90,8 @@ export class RightsRevalidation {
 
   #compare(principal: Principal): void {
     const { generation } = this.#deps.policies;
-    const { scopes, renewScopes: again } = this.#grants;
-    const now = again(principal);
+    const { scopes, renewScopes } = this.#grants;
+    const now = renewScopes(principal);
     if (!scopes.every((scope, index) => sameRights(scope, now[index] ?? null))) {
       throw new MillraceError('policy-revoked', 'Your rights changed during the request', {
         hint: 'Send the request again',

@@ -116,7 +116,7 @@ export abstract class RealtimeClient {
 
   #beat(now: number): void {
     const { hub, timing } = this.deps;
-    const standings = [...this.subscriptions.values()].map(({ deliveredPosition: standing }) => standing);
+    const standings = [...this.subscriptions.values()].map(({ deliveredPosition }) => deliveredPosition);
     const reported = standings.filter((standing) => standing !== null);
     const number = reported.length === 0 ? hub.position.number : Math.min(...reported);
     // While one of them catches up, or during the evaluation of a batch, their positions differ for a short time.

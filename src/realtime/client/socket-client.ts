@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ANONYMOUS, type ClientPrincipal } from '../../auth/identity/principal.ts';
+import { RateLimiter } from '../../auth/request-rate.ts';
 import { parseCollectionName } from '../../database/collection-names.ts';
 import { ERRORS, MillraceError } from '../../lib/errors.ts';
 import { problemFields } from '../../lib/problem.ts';
@@ -24,6 +25,8 @@ import type { SendQueue } from '../wire/send-queue.ts';
 import type { ClientSubscription } from './impersonated-subscriptions.ts';
 import { RealtimeClient, subscriptionMemoryBytes } from './realtime-client.ts';
 
+/** Messages that may arrive at once. */
+const MESSAGE_BURST = 100;
 const SOCKET_LIMITS = { subscriptions: 200, frameBytes: 65_536, messagesPerSecond: 50 } as const;
 /** Messages that may wait for an earlier one. */
 const MOST_WAITING = 200;
@@ -43,7 +46,7 @@ export class SocketClient extends RealtimeClient {
   readonly #socket: WebSocketLike;
   readonly #openedAt = performance.now();
   protected credential: string | null = null;
-  readonly #rate = new MessageRateLimiter(SOCKET_LIMITS.messagesPerSecond);
+  readonly #rate = new RateLimiter(60 * SOCKET_LIMITS.messagesPerSecond, MESSAGE_BURST);
   #waiting = 0;
   #last: Promise<void> = Promise.resolve();
 
@@ -86,7 +89,7 @@ export class SocketClient extends RealtimeClient {
   handleMessage(bytes: Buffer, isBinary: boolean): void {
     if (this.closed) return;
     this.lastMessageAt = performance.now();
-    if (!this.#rate.take()) {
+    if (this.#isTooFast()) {
       this.close(CLOSE_CODES.rate, 'Too many messages');
       return;
     }
@@ -146,7 +149,12 @@ export class SocketClient extends RealtimeClient {
   /** Called for each control frame: it counts as a message, and as a sign of life. */
   handleControlFrame(): void {
     this.lastMessageAt = performance.now();
-    if (!this.#rate.take()) this.close(CLOSE_CODES.rate, 'Too many messages');
+    if (this.#isTooFast()) this.close(CLOSE_CODES.rate, 'Too many messages');
+  }
+
+  /** Takes the token of one message. */
+  #isTooFast(): boolean {
+    return this.#rate.take('', performance.now()) > 0;
   }
 
   async #do(message: ClientMessage, bytes: number): Promise<void> {
@@ -156,12 +164,9 @@ export class SocketClient extends RealtimeClient {
     }
     switch (message.type) {
       case 'hello':
-        if (this.principal !== null && message.token === null) return;
-        if (this.principal !== null) {
-          this.#refuse(new BadMessage(again(), null));
-          return;
-        }
-        return await this.#signIn(message.token);
+        if (this.principal === null) return await this.#signIn(message.token);
+        if (message.token !== null) this.#refuse(new BadMessage(again(), null));
+        return;
       case 'authenticate':
         return await this.#signIn(message.token);
       case 'subscribe':
@@ -187,8 +192,8 @@ export class SocketClient extends RealtimeClient {
     }
   }
 
-  async #subscribe(wish: SubscriptionRequest, bytes: number): Promise<void> {
-    const { id, as } = wish;
+  async #subscribe(request: SubscriptionRequest, bytes: number): Promise<void> {
+    const { id, as } = request;
     if (this.subscriptions.has(id)) {
       const issue = new MillraceError('subscription-exists', `The subscription '${id}' exists`);
       this.#refuse(new BadMessage(issue, id));
@@ -205,12 +210,12 @@ export class SocketClient extends RealtimeClient {
       this.deps.requestRate.takeRequest(asker, this.queue.account.key);
       const principal = as === null ? asker : await this.deps.impersonation.begin(asker, as, null);
       if (this.closed) return;
-      const subscription = this.#make(wish, principal);
+      const subscription = this.#make(request, principal);
       this.#requireAffordable(subscription);
       this.subscriptions.set(id, subscription);
       if (as !== null) this.impersonatedSubscriptions.add(subscription, as, principal);
       this.scheduleRescope();
-      subscription.start(wish.since, subscriptionMemoryBytes(bytes));
+      subscription.start(request.since, subscriptionMemoryBytes(bytes));
       // Again: this client did not receive changes between the read of that principal and now.
       if (as !== null) void this.impersonatedSubscriptions.renew(subscription, this.principal ?? ANONYMOUS);
     } catch (error) {
@@ -231,8 +236,8 @@ export class SocketClient extends RealtimeClient {
     );
   }
 
-  #make(wish: SubscriptionRequest, principal: ClientPrincipal): ClientSubscription {
-    const { id } = wish;
+  #make(request: SubscriptionRequest, principal: ClientPrincipal): ClientSubscription {
+    const { id } = request;
     const { deps, queue } = this;
     const common = {
       id,
@@ -242,9 +247,9 @@ export class SocketClient extends RealtimeClient {
       onEnd: () => this.subscriptions.delete(id),
       onTooSlow: () => this.close(CLOSE_CODES.tooSlow, 'Too slow'),
     } as const;
-    if (wish.kind === 'events') return new EventSubscription({ ...common, request: wish });
-    const collection = parseCollectionName(wish.collection);
-    const requested = toRequestedQuery(parseQueryJson(wish.query), hasSort(wish.query), new Date());
+    if (request.kind === 'events') return new EventSubscription({ ...common, request });
+    const collection = parseCollectionName(request.collection);
+    const requested = toRequestedQuery(parseQueryJson(request.query), hasSort(request.query), new Date());
     return new DocumentSubscription({ ...common, collection, requested });
   }
 
@@ -291,26 +296,4 @@ const again = (): MillraceError =>
 
 function hasSort(query: unknown): boolean {
   return typeof query === 'object' && query !== null && Object.hasOwn(query, 'sort');
-}
-
-const BURST = 100;
-
-/** Limits the messages per second of one socket by a token bucket. */
-class MessageRateLimiter {
-  readonly #perSecond: number;
-  #tokens = BURST;
-  #at = performance.now();
-
-  constructor(perSecond: number) {
-    this.#perSecond = perSecond;
-  }
-
-  /** Takes the token of one message. False if the client sends too many. */
-  take(): boolean {
-    const now = performance.now();
-    this.#tokens = Math.min(BURST, this.#tokens + ((now - this.#at) * this.#perSecond) / 1_000);
-    this.#at = now;
-    this.#tokens -= 1;
-    return this.#tokens >= 0;
-  }
 }

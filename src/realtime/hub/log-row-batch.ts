@@ -153,15 +153,15 @@ export class LogRowBatch {
    * that takes long, the subscriptions read the log by themselves.
    */
   async #encode(reported: readonly SubscriptionMessage[], group: SubscriptionGroup): Promise<void> {
-    const { memoryAccount: payer } = group.live;
+    const { memoryAccount } = group.live;
     for (const one of reported) {
       // Not encoded, it is sent to clients with room in their memory budget, and the others read the log by themselves.
-      if (!payer.hasRoom(0)) return;
+      if (!memoryAccount.hasRoom(0)) return;
       if (this.#encodingMs > HEAVY_MS) return this.#letGo(group);
       const began = performance.now();
       const { bytes } = one;
       this.#encodingMs += performance.now() - began;
-      this.#hold(payer, bytes);
+      this.#hold(memoryAccount, bytes);
       await this.#breathe();
     }
   }
@@ -215,12 +215,12 @@ export class LogRowBatch {
     const windows = new Map<string, number>();
     const refill = async (group: SubscriptionGroup): Promise<Outcome> => {
       const common = { ...moment, group };
-      const { memoryAccount: payer } = group.live;
-      const count = (windows.get(payer.key) ?? 0) + 1;
-      windows.set(payer.key, count);
+      const { memoryAccount } = group.live;
+      const count = (windows.get(memoryAccount.key) ?? 0) + 1;
+      windows.set(memoryAccount.key, count);
       const endAt = begunAt + (count <= FEW_WINDOWS ? REFILL_MS : REFILL_MANY_MS);
       try {
-        const reported = await this.#slots.run(payer.key, () => this.#complete(group.live, at, endAt));
+        const reported = await this.#slots.run(memoryAccount.key, () => this.#complete(group.live, at, endAt));
         return { ...common, reported, reset: null };
       } catch (error) {
         return { ...common, reported: [], reset: invalidationReason(error, this.#onError) };
@@ -234,14 +234,14 @@ export class LogRowBatch {
 
   /** @throws MillraceError `overloaded`, `client-memory-exceeded` without time or memory for the refill */
   async #complete(live: LiveResult, at: LogRowView, endAt: number): Promise<readonly SubscriptionMessage[]> {
-    const { memoryAccount: payer } = live;
-    payer.require(0);
+    const { memoryAccount } = live;
+    memoryAccount.require(0);
     const leftMs = Math.ceil(endAt - performance.now());
     if (leftMs <= 0) throw new MillraceError('overloaded', 'Too many windows have to be refilled');
     const reported = await live.refill(at, leftMs);
     // Twice: stored bytes are in memory beside the messages built from them.
     const bytes = 2 * reported.reduce((sum, one) => sum + one.bytes, 0);
-    this.#hold(payer, bytes);
+    this.#hold(memoryAccount, bytes);
     return reported;
   }
 

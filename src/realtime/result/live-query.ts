@@ -155,7 +155,6 @@ export class LiveQuery implements LiveResult {
         if (row.collection !== this.collection) return NO_MESSAGES;
         return this.window === null ? this.#judgePlain(view) : this.#judgeInWindow(view, this.window);
       case 'drop':
-        return row.collection === this.collection ? 'dropped' : NO_MESSAGES;
       case 'rename':
         return row.collection === this.collection || row.to === this.collection ? 'dropped' : NO_MESSAGES;
       case 'dropDatabase':
@@ -259,17 +258,11 @@ export class LiveQuery implements LiveResult {
     const { window, query } = this;
     const want = window?.shortfall ?? null;
     if (window === null || want === null) return NO_MESSAGES;
-    const { unsent: untold, missingCount: further, afterKey: behind } = want;
+    const { unsent, missingCount, afterKey } = want;
+    const ids = unsent.map(({ id }) => id);
     const [known, next] = await Promise.all([
-      untold.length === 0
-        ? []
-        : this.#store.byIds(
-            query.collection,
-            untold.map(({ id }) => id),
-            at.time,
-            limitMs,
-          ),
-      further === 0 ? null : this.#store.documentsAfter(query, behind, further, at.time, limitMs),
+      ids.length === 0 ? [] : this.#store.byIds(query.collection, ids, at.time, limitMs),
+      missingCount === 0 ? null : this.#store.documentsAfter(query, afterKey, missingCount, at.time, limitMs),
     ]);
     const documents = new Map<string, { readonly raw: Buffer; readonly read: Document }>();
     const added: WindowMember[] = [];
@@ -283,7 +276,7 @@ export class LiveQuery implements LiveResult {
       documents.set(member.identity, { raw, read });
       added.push(member);
     });
-    const entered = window.addFetched(added, next === null ? null : next.length === further);
+    const entered = window.addFetched(added, next === null ? null : next.length === missingCount);
     if (!this.#pay(window.bytes)) throw new MillraceError('client-memory-exceeded', 'A window uses too much memory');
     const cause = this.#touched ?? at;
     return mapCooperatively(entered, ({ identity, text }) => {

@@ -41,9 +41,9 @@ export class EventSubscription extends Subscription {
   /** @throws MillraceError `invalid-filter`, `filter-too-expensive`, `not-authenticated`, `forbidden` */
   constructor(options: EventSubscriptionOptions) {
     super(options);
-    const { request: wish, principal } = options;
-    this.#types = wish.types;
-    this.#requested = requireAffordableFilter(parseFilterJson(wish.filter), QUERY_LIMITS.liveCost);
+    const { request, principal } = options;
+    this.#types = request.types;
+    this.#requested = requireAffordableFilter(parseFilterJson(request.filter), QUERY_LIMITS.liveCost);
     this.cost = filterCost(this.#requested);
     this.#principal = principal;
     this.collections = this.#hearable();

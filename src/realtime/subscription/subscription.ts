@@ -196,10 +196,12 @@ export abstract class Subscription implements SubscriptionGroupMember {
       await this.queue.ready(run);
       if (run.aborted || this.#isLate()) return;
       if (hub.turn !== this.#turn) return this.reset('gap');
-      if (this.after >= hub.taken && (!announce || waited)) break;
       if (this.after >= hub.taken) {
+        if (!announce || waited) break;
+        // A snapshot may be ahead of the log. A short wait for rows on their way, if there are any, usually makes the
+        // announced position match the snapshot.
         waited = true;
-        await this.#settleDown();
+        if (this.until !== null) await hub.passed(this.until, AHEAD_MS);
         continue;
       }
       // Reads, sends and joins in one turn: if it waited in between, new rows could keep it from ever catching up.
@@ -214,14 +216,6 @@ export abstract class Subscription implements SubscriptionGroupMember {
     this.#announced = true;
     const position = formatPosition({ epoch: hub.newest.epoch, number: this.after });
     this.sendMessage('live', { position }, position);
-  }
-
-  /**
-   * Waits briefly for rows on their way, because a snapshot may be ahead of the log: so the announced position usually
-   * matches the snapshot. Whether any are on their way is unknown.
-   */
-  async #settleDown(): Promise<void> {
-    if (this.until !== null) await this.deps.hub.passed(this.until, AHEAD_MS);
   }
 
   /** Reads the next rows of the log and sends what is new. False if it has been reset or aborted. */

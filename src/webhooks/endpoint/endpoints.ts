@@ -140,13 +140,8 @@ export class Endpoints {
       if ((await store.countAlone(session)) >= MAX_ENDPOINTS) {
         throw new MillraceError('too-many-endpoints', `There are ${MAX_ENDPOINTS} endpoints already`);
       }
-      return store.insert(
-        written,
-        { secrets: [{ secret, until: null }], headers },
-        { principal: creator, via },
-        stamp,
-        session,
-      );
+      const secrets = { secrets: [{ secret, until: null }], headers };
+      return store.insert(written, secrets, { principal: creator, via }, stamp, session);
     });
     return { shown, secret };
   }
@@ -239,10 +234,10 @@ export class Endpoints {
   }
 
   async #changed(
-    { id, owner: of, condition }: Omit<EndpointChange, 'stamp'>,
+    { id, owner, condition }: Omit<EndpointChange, 'stamp'>,
     session: ClientSession,
   ): Promise<EndpointRecord> {
-    const found = await this.#existing(id, of, session);
+    const found = await this.#existing(id, owner, session);
     condition?.(found.version);
     return found;
   }

@@ -94,9 +94,9 @@ export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRout
   };
 
   app.get(URL, { config: DELIVERY_OPERATIONS.list }, async (request, reply) => {
-    const { owner: of } = authorizeWebhookRequest(policies, mode, request, 'read');
+    const { owner } = authorizeWebhookRequest(policies, mode, request, 'read');
     const query = parseDeliveryQuery(request);
-    const reached = of === null ? {} : { endpoints: await endpoints.idsOf(of) };
+    const reached = owner === null ? {} : { endpoints: await endpoints.idsOf(owner) };
     if (query.endpoint !== undefined && reached.endpoints?.includes(query.endpoint) === false) {
       throw new MillraceError('endpoint-not-found', `There is no endpoint '${query.endpoint.slice(0, 80)}'`);
     }
@@ -113,8 +113,8 @@ export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRout
 
   app.get<IdPathParams>(`${URL}/:id`, { config: DELIVERY_OPERATIONS.get }, async (request, reply) => {
     parseQueryParameters(request, []);
-    const { owner: of } = authorizeWebhookRequest(policies, mode, request, 'read');
-    const { delivery, body } = await requireScopeFilter(request.params.id, of);
+    const { owner } = authorizeWebhookRequest(policies, mode, request, 'read');
+    const { delivery, body } = await requireScopeFilter(request.params.id, owner);
     if (maySee(request, delivery)) return { ...delivery, body };
     reply.header('millrace-hint', 'The body contains data of users, which you have no permission to read');
     return { ...delivery, body: null };
@@ -122,19 +122,19 @@ export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRout
 
   app.get<IdPathParams>(`${URL}/:id/attempts`, { config: DELIVERY_OPERATIONS.attempts }, async (request) => {
     parseQueryParameters(request, []);
-    const { owner: of } = authorizeWebhookRequest(policies, mode, request, 'read');
-    const { delivery } = await requireScopeFilter(request.params.id, of);
+    const { owner } = authorizeWebhookRequest(policies, mode, request, 'read');
+    const { delivery } = await requireScopeFilter(request.params.id, owner);
     const attempts = await sender.attempts(delivery.id);
     return maySee(request, delivery) ? attempts : omitAttemptResponses(attempts);
   });
 
   app.post<IdPathParams>(`${URL}/:id/resend`, { config: DELIVERY_OPERATIONS.resend }, async (request, reply) => {
     parseQueryParameters(request, []);
-    const { owner: of } = authorizeWebhookRequest(policies, mode, request, 'update');
-    const { delivery } = await requireScopeFilter(request.params.id, of);
+    const { owner } = authorizeWebhookRequest(policies, mode, request, 'update');
+    const { delivery } = await requireScopeFilter(request.params.id, owner);
     if (!maySee(request, delivery))
       throw userEventsForbidden('The delivery contains data of users, which you have no permission to read');
-    requireEnabledEndpoint((await endpoints.show(delivery.endpoint, of)).endpoint);
+    requireEnabledEndpoint((await endpoints.show(delivery.endpoint, owner)).endpoint);
     const again = await sender.resend(delivery.id);
     if (again === null) throw missing(delivery.id);
     return reply.code(202).send(again);

@@ -77,9 +77,9 @@ export async function endpointRoutes(app: FastifyInstance, options: WebhookRoute
    * An endpoint receives events by the rights of its creator. A client with fewer rights must not choose which events,
    * and where they go.
    */
-  const requireRouting = async ({ principal, params }: FastifyRequest<IdPathParams>, { owner: of }: EndpointChange) => {
-    if (of !== null || mayReadUsers(policies, principal)) return;
-    const { endpoint } = await endpoints.show(params.id, of);
+  const requireRouting = async ({ principal, params }: FastifyRequest<IdPathParams>, { owner }: EndpointChange) => {
+    if (owner !== null || mayReadUsers(policies, principal)) return;
+    const { endpoint } = await endpoints.show(params.id, owner);
     const { kind, id } = endpoint.principal;
     const isOwn = principal.kind !== 'anonymous' && principal.kind === kind && principal.id === id;
     if (isOwn || !(await maySendUserEvents(endpoint.principal))) return;
@@ -89,8 +89,8 @@ export async function endpointRoutes(app: FastifyInstance, options: WebhookRoute
   };
 
   app.get(URL, { config: OPERATIONS.list }, async (request) => {
-    const { owner: of } = enter(request, 'read');
-    return withHealth(await endpoints.list(of));
+    const { owner } = enter(request, 'read');
+    return withHealth(await endpoints.list(owner));
   });
 
   app.post(URL, { config: OPERATIONS.create }, async (request, reply) => {
@@ -102,8 +102,8 @@ export async function endpointRoutes(app: FastifyInstance, options: WebhookRoute
   });
 
   app.get<IdPathParams>(`${URL}/:id`, { config: OPERATIONS.get }, async (request, reply) => {
-    const { owner: of } = enter(request, 'read');
-    return send(reply, await endpoints.show(request.params.id, of));
+    const { owner } = enter(request, 'read');
+    return send(reply, await endpoints.show(request.params.id, owner));
   });
 
   app.patch<IdPathParams>(`${URL}/:id`, { config: OPERATIONS.change }, async (request, reply) => {
@@ -125,10 +125,10 @@ export async function endpointRoutes(app: FastifyInstance, options: WebhookRoute
   });
 
   app.post<IdPathParams>(`${URL}/:id/test`, { config: OPERATIONS.test }, async (request, reply) => {
-    const { owner: of } = enter(request, 'update');
+    const { owner } = enter(request, 'update');
     const { type = TEST_EVENT_TYPE } = validateBody(TEST_ENDPOINT_BODY, request.body ?? {});
     if (type !== TEST_EVENT_TYPE) requested('/type', [type]);
-    const { endpoint } = await endpoints.show(request.params.id, of);
+    const { endpoint } = await endpoints.show(request.params.id, owner);
     requireEnabledEndpoint(endpoint);
     const sample = type === TEST_EVENT_TYPE ? null : await samples.newest(endpoint, type);
     if (type !== TEST_EVENT_TYPE && sample === null) {
@@ -149,33 +149,33 @@ export async function endpointRoutes(app: FastifyInstance, options: WebhookRoute
   });
 
   app.post<IdPathParams>(`${URL}/:id/recover`, { config: OPERATIONS.recover }, async (request, reply) => {
-    const { owner: of } = enter(request, 'update');
+    const { owner } = enter(request, 'update');
     const since = new Date(validateBody(RECOVER_BODY, request.body).since);
     if (Number.isNaN(since.getTime())) throw invalid('/since', 'must be an existing point in time');
-    const { endpoint } = await endpoints.show(request.params.id, of);
+    const { endpoint } = await endpoints.show(request.params.id, owner);
     requireEnabledEndpoint(endpoint);
     const but = mayReadUsers(policies, request.principal) ? [] : ACCOUNT_EVENT_TYPES;
     return reply.code(202).send({ count: await sender.recover(endpoint.id, since, but) });
   });
 
   app.post<IdPathParams>(`${URL}/:id/replay`, { config: OPERATIONS.replay }, async (request, reply) => {
-    const { owner: of, stamp } = enter(request, 'update');
+    const { owner, stamp } = enter(request, 'update');
     const { since, until, types = null } = validateBody(REPLAY_BODY, request.body);
     if (types !== null) requested('/types', types);
     const range = {
       since: positionOf('/since', since),
       until: until === undefined ? null : positionOf('/until', until),
     };
-    const { endpoint } = await endpoints.show(request.params.id, of);
+    const { endpoint } = await endpoints.show(request.params.id, owner);
     requireEnabledEndpoint(endpoint);
     const replay = await replays.begin({ endpoint: endpoint.id, ...range, types }, stamp);
     return reply.code(202).header('location', `/webhooks/replays/${replay.id}`).send(replay);
   });
 
   app.get<IdPathParams>('/webhooks/replays/:id', { config: OPERATIONS.getReplay }, async (request) => {
-    const { owner: of } = enter(request, 'read');
+    const { owner } = enter(request, 'read');
     const replay = await replays.find(request.params.id);
-    if (replay !== null && (of === null || (await endpoints.idsOf(of)).includes(replay.endpoint))) return replay;
+    if (replay !== null && (owner === null || (await endpoints.idsOf(owner)).includes(replay.endpoint))) return replay;
     throw new MillraceError('replay-not-found', `There is no replay '${request.params.id.slice(0, 80)}'`);
   });
 }

@@ -130,8 +130,8 @@ export async function restHookRoutes(app: FastifyInstance, options: RestHookRout
   app.get(PATH, { config: OPERATIONS.list }, async (request) => {
     const targetUrl = parseQueryParameters(request, ['targetUrl']).get('targetUrl');
     if (targetUrl === '') throw new MillraceError('invalid-parameter', "The parameter 'targetUrl' must not be empty");
-    const { owner: of } = authorizeWebhookRequest(policies, mode, request, 'read');
-    const hooks = (await endpoints.list(of)).filter(({ endpoint }) => endpoint.via === REST_HOOKS_ROUTE);
+    const { owner } = authorizeWebhookRequest(policies, mode, request, 'read');
+    const hooks = (await endpoints.list(owner)).filter(({ endpoint }) => endpoint.via === REST_HOOKS_ROUTE);
     return hooks.filter(({ endpoint }) => targetUrl === null || endpoint.url === targetUrl).map(toHook);
   });
 
@@ -152,14 +152,14 @@ export async function restHookRoutes(app: FastifyInstance, options: RestHookRout
   });
 
   app.get<IdPathParams>(`${PATH}/:id`, { config: OPERATIONS.get }, async (request) => {
-    const { owner: of } = enter(request, 'read');
-    return toHook(await hook(request.params.id, of));
+    const { owner } = enter(request, 'read');
+    return toHook(await hook(request.params.id, owner));
   });
 
   app.delete<IdPathParams>(`${PATH}/:id`, { config: OPERATIONS.remove }, async (request, reply) => {
-    const { owner: of, stamp } = enter(request, 'delete');
-    const { endpoint } = await hook(request.params.id, of);
-    await endpoints.remove({ id: endpoint.id, owner: of, stamp });
+    const { owner, stamp } = enter(request, 'delete');
+    const { endpoint } = await hook(request.params.id, owner);
+    await endpoints.remove({ id: endpoint.id, owner: owner, stamp });
     return reply.code(204).send();
   });
 }

@@ -71,7 +71,7 @@ export class EventSamples {
    * @returns none if the newest rows of the log have none
    * @throws MillraceError `policies-unavailable`
    */
-  newestOf({ principal, collection, type, limit, client: whose }: EventSampleRequest): Promise<readonly string[]> {
+  newestOf({ principal, collection, type, limit, client }: EventSampleRequest): Promise<readonly string[]> {
     const endpoint = new CompiledEndpoint({
       id: '',
       types: [type],
@@ -80,8 +80,8 @@ export class EventSamples {
       ordering: 'none',
       enabled: true,
     });
-    const lane = this.#fairYield.createTask(whose);
-    return this.#searches.run(whose, () =>
+    const lane = this.#fairYield.createTask(client);
+    return this.#searches.run(client, () =>
       this.#search(limit, performance.now() + CLIENT_MS, async (row) => {
         if (lane.shouldYield) await lane.waitTurn();
         if (row.collection !== collection || !endpoint.wantsRow(row)) return null;

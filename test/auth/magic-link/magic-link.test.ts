@@ -73,11 +73,8 @@ t.test('sign-in by magic link', async (t) => {
     t.match(entered.json(), { user: { username: 'ada', emailVerified: true }, expiresIn: 600 });
     t.equal((await ask(app, 'GET /auth/me', undefined, toUser(entered))).statusCode, 200);
     t.match((await mine.enter({ token })).json(), { status: 410, code: 'link-expired' }, 'the second time');
-    t.match(
-      (await mine.enter({ email: 'ada@example.org', code: codeIn(email) })).json(),
-      { code: 'invalid-credentials' },
-      'the code is used up with it',
-    );
+    const sameCode = await mine.enter({ email: 'ada@example.org', code: codeIn(email) });
+    t.match(sameCode.json(), { code: 'invalid-credentials' }, 'the code is used up with it');
   });
 
   await t.test('of 20 requests with one magic link, one succeeds', async (t) => {
@@ -110,9 +107,8 @@ t.test('sign-in by magic link', async (t) => {
     await mine.request('hedy@example.org');
     const newer = await mailbox.next('hedy@example.org', SIGN_IN);
     t.match((await mine.enter({ token: linkIn(older).token })).json(), { code: 'link-expired' });
-    t.match((await mine.enter({ email: 'hedy@example.org', code: codeIn(older) })).json(), {
-      code: 'invalid-credentials',
-    });
+    const olderCode = await mine.enter({ email: 'hedy@example.org', code: codeIn(older) });
+    t.match(olderCode.json(), { code: 'invalid-credentials' });
     t.equal((await mine.enter({ token: linkIn(newer).token })).statusCode, 200);
   });
 

@@ -18,7 +18,7 @@ const post = (n: number) => app.inject({ method: 'POST', url: '/api/todos', payl
 
 /** Schedules the job of the plugin, as `ctx.schedule` does. */
 async function schedule({ call }: Given, input: unknown, at: number) {
-  const fn = call.fn.plugin.functions.find(({ options: use }) => use.kind === 'job');
+  const fn = call.fn.plugin.functions.find(({ options }) => options.kind === 'job');
   if (fn?.options.kind !== 'job' || call.within === null) throw new Error('The plugin has no job');
   const { id, depth, restricted } = call.run;
   const job = { fn: { ...fn, options: fn.options }, input: JSON.stringify(input), at: new Date(at) };

@@ -30,7 +30,7 @@ export async function callsFixture(t: Test, settings: Record<string, string> = {
   const { app, services } = await buildTestApp(t, settings);
   const jobs: NewJob[] = [];
   const errors: unknown[] = [];
-  const { policies, collections, byFilter, atomic, egress } = services;
+  const { policies, collections, bulkWrites, atomic, egress } = services;
 
   /** Calls one function with this code. */
   async function call(code: Code, requesting: Requesting = {}) {
@@ -46,7 +46,7 @@ export async function callsFixture(t: Test, settings: Record<string, string> = {
       onLog,
     } = requesting;
     const calls = new FunctionRunner({
-      ...{ policies, collections, byFilter, atomic, egress, files: services.files, publicUrl: 'https://example.org' },
+      ...{ policies, collections, bulkWrites, atomic, egress, files: services.files, publicUrl: 'https://example.org' },
       sandbox: isOff ? null : new DirectSandbox({ run: code }),
       jobs: { schedule: async (job) => ({ id: `job_${jobs.push(job)}` }) },
       now: () => new Date(),

@@ -5,6 +5,7 @@
 import { createSecretKey } from 'node:crypto';
 import { appendFileSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
+import { BulkWrites } from '../../../src/collections/bulk-writes.ts';
 import { CollectionRegistry } from '../../../src/collections/collection-registry.ts';
 import { Collections } from '../../../src/collections/collections.ts';
 import { MissingIndexHints } from '../../../src/collections/store/missing-index-hints.ts';
@@ -75,13 +76,16 @@ const CURSOR_KEY = createSecretKey(Buffer.alloc(32));
 const transactions = new Transactions(mongo);
 const registry = new CollectionRegistry(mongo);
 const sortIndexes = new SortIndexes(mongo);
+const store = new DocumentStore(mongo, 5000);
+const atomic = new TransactionRunner(transactions, registry);
+const bulkWrites = new BulkWrites({ store, registry, atomic });
 const collections = new Collections({
-  store: new DocumentStore(mongo, 5000),
+  store,
   sortIndexes,
   missingIndexes: new MissingIndexHints({ mongo, sortIndexes, onAdvice: () => {} }),
   slowQueryMs: 60_000,
   registry,
-  atomic: new TransactionRunner(transactions, registry),
+  atomic,
   listTimeoutMs: 60_000,
   expandBytes: 1_048_576,
   queryTimeoutMs: 5000,
@@ -115,7 +119,7 @@ async function write(lane: number): Promise<void> {
     try {
       if (n % 10 === 9) {
         const many = Array.from({ length: 10 }, (_, index) => ({ id: `${id}-${index}`, text: 'bulk' }));
-        await collections.createMany(scope('create'), todos, many, { request: id, preconditions: NO_PRECONDITIONS });
+        await bulkWrites.create(scope('create'), todos, many, { request: id, preconditions: NO_PRECONDITIONS });
         ack(many.map((one) => `insert api ${one.id}`));
       } else {
         await collections.create(

@@ -124,14 +124,14 @@ export class HostApi {
   }
 
   #inTurn(operation: HostOperation, action: HostAction, argument: OperationArgument): Promise<string> {
-    const { queue: lane } = action;
+    const { queue } = action;
     const run = (): Promise<string> => {
       this.#end.signal.throwIfAborted();
       if (this.#over !== null) throw this.#over.error;
       return action.run(argument, this.#end.signal);
     };
-    if (lane === 'free') return run();
-    if (lane === 'files' || this.#options.within === null) return this.#lanes[lane].run(run);
+    if (queue === 'free') return run();
+    if (queue === 'files' || this.#options.within === null) return this.#lanes[queue].run(run);
     return this.#lanes.documents.run(() => this.#inTransaction(operation, run, this.#options.within));
   }
 

@@ -42,11 +42,11 @@ export interface CrashEvidence {
  * @returns null when no call was running
  */
 export function findCrashingCall(
-  { calls, busy, offender, withinLimitAt: withinAt }: CrashEvidence,
+  { calls, busy, offender, withinLimitAt }: CrashEvidence,
   why: 'memory' | 'end',
 ): LiveCall | null {
   // Memory allocated after the end of the blamed call is not its own.
-  const isCleared = offender === null || (why === 'memory' && withinAt > offender.at);
+  const isCleared = offender === null || (why === 'memory' && withinLimitAt > offender.at);
   if (!isCleared && performance.now() - offender.at < OFFENCE_MS) return offender.live;
   const reported = busy.map((capability) => calls.get(capability)).find((live) => live !== undefined);
   if (reported !== undefined) return reported;

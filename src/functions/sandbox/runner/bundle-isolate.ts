@@ -267,20 +267,15 @@ export class BundleIsolate {
     this.#take ??= this.#isolate.compileScriptSync(EXTRACT_PROGRAM_SCRIPT, { filename: BOOT_SCRIPT_NAME });
     const context = this.#isolate.createContextSync();
     const owner: Prepared['owner'] = { call: null };
-    const post = new ivm.Callback(
-      (...texts: unknown[]) => owner.call?.receive(texts[0], texts[1], texts[2], texts[3]),
-      {
-        ignored: true,
-      },
-    );
+    const receive = (...texts: unknown[]) => owner.call?.receive(texts[0], texts[1], texts[2], texts[3]);
+    const post = new ivm.Callback(receive, { ignored: true });
     const make: Reference = this.#take.runSync(context, { reference: true });
-    const receive: Prepared['receive'] = make.applySync(undefined, [post, new ivm.Callback(parseUrlParts)], {
-      result: { reference: true },
-    });
+    const args = [post, new ivm.Callback(parseUrlParts)];
+    const entry: Prepared['receive'] = make.applySync(undefined, args, { result: { reference: true } });
     make.release();
     const root = linkModuleGraph(context, this.#files, graph, file);
     await this.#count();
-    return { file, context, graph, root, receive, owner, isReleased: false };
+    return { file, context, graph, root, receive: entry, owner, isReleased: false };
   }
 
   async #count(): Promise<void> {

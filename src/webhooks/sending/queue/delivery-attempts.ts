@@ -64,18 +64,16 @@ export class DeliveryAttempts {
       await this.release([one]);
       return;
     }
-    const {
-      succeeded,
-      countsForBreaker: judged,
-      outcome,
-      holdMs,
-      ...kept
-    } = await transport.send(one, state.target, clock.now());
+    const { succeeded, countsForBreaker, outcome, holdMs, ...kept } = await transport.send(
+      one,
+      state.target,
+      clock.now(),
+    );
     slots.end(one, succeeded);
     const now = clock.now();
     const dueAt = outcome.state === 'pending' ? new Date(now + outcome.pauseMs) : null;
     const at = kept.attempts.at(-1)?.at ?? new Date(now);
-    const breaker = judged && succeeded !== null ? judge(state, one, succeeded, now) : null;
+    const breaker = countsForBreaker && succeeded !== null ? judge(state, one, succeeded, now) : null;
     this.#results.add({ one, finished: { ...kept, id, token: one.token, at, dueAt, state: outcome.state }, breaker });
     if (holdMs !== undefined) state.heldUntil = now + holdMs;
     if (holdMs !== undefined || (breaker !== null && breaker !== 'closed')) {

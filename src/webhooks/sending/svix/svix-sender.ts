@@ -192,8 +192,8 @@ class SvixTransport implements Transport {
   }
 
   #pauseOf(attempts: number): number {
-    const { pollMs: lookMs } = this.#times;
-    return lookMs[Math.min(attempts, lookMs.length - 1)] ?? 0;
+    const { pollMs } = this.#times;
+    return pollMs[Math.min(attempts, pollMs.length - 1)] ?? 0;
   }
 }
 

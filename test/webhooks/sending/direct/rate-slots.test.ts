@@ -43,11 +43,11 @@ t.test('more is leased if its time comes between two reads of the clock', async 
 
 t.test('deliveries stored during a query are leased, too', async (t) => {
   const { sender, receiver, endpoint } = await scene(t, { ratePerSecond: 1_000 });
-  const { findDue: pick } = DeliveryStore.prototype;
+  const { findDue } = DeliveryStore.prototype;
   let isStored = false;
   t.intercept(DeliveryStore.prototype, 'findDue', {
-    value: async function (this: DeliveryStore, ...given: Parameters<typeof pick>) {
-      const found = await pick.apply(this, given);
+    value: async function (this: DeliveryStore, ...given: Parameters<typeof findDue>) {
+      const found = await findDue.apply(this, given);
       if (found.length > 0 && !isStored) {
         isStored = true;
         await sender.submit([newDelivery(endpoint.id, 2)]);
