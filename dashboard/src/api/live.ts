@@ -123,8 +123,12 @@ function useResponse<T>(
   const cache = useQueryClient();
   const key: QueryKey = form === 'body' ? [path, turn] : [path, turn, form];
   const waiting = useRef(false);
-  useEvents(follows.length === 0 ? null : { types: follows }, ({ events, missed }) => {
-    if ((events.length === 0 && missed === null) || waiting.current) return;
+  const wasLive = useRef(false);
+  useEvents(follows.length === 0 ? null : { types: follows }, ({ status, events, missed }) => {
+    // What changed after the first response and before the subscription began has no event here.
+    const begins = status === 'live' && !wasLive.current;
+    if (begins) wasLive.current = true;
+    if ((events.length === 0 && missed === null && !begins) || waiting.current) return;
     waiting.current = true;
     setTimeout(() => {
       waiting.current = false;

@@ -53,16 +53,16 @@ const BEGINNINGS = [
 
 export function Palette() {
   const [typed, setTyped] = useState('');
-  const { data: collections = [] } = useResource<readonly ListedCollection[]>('/admin/collections');
+  const { data: collections = [], refetch } = useResource<readonly ListedCollection[]>('/admin/collections');
   const actions = useActions();
   const go = useGo();
   const { documents, people } = useFound(
     typed,
     collections.map(({ name }) => name),
   );
-  const found = documents.length + people.length;
+  const found = [...documents, ...people].map(({ id }) => id).join(' ');
   useEffect(() => {
-    if (found > 0) chooseFirst();
+    if (found !== '') chooseFirst();
   }, [found]);
   const groups: SpotlightActionGroupData[] = [
     {
@@ -115,6 +115,8 @@ export function Palette() {
       actions={groups.filter((group) => group.actions.length > 0)}
       query={typed}
       onQueryChange={setTyped}
+      // A write creates its collection without an event.
+      onSpotlightOpen={() => void refetch()}
       limit={MAX_SHOWN}
       attributes={{ content: { 'aria-label': 'Search' } }}
       overlayProps={{ blur: 0 }}

@@ -132,7 +132,7 @@ t.test('Attacks over HTTP fail.', async (t) => {
   healthy(t, 'beside the hostile programs');
 
   await t.test('The stored runs of the attempts reveal nothing of the server.', async (t) => {
-    t.ok(kept.length > 1, `${kept.length} runs are stored: those that failed or logged something`);
+    t.ok(kept.length > 0, `${kept.length} runs are stored: those that failed or logged something`);
     for (const id of kept) {
       const run = () => request(`GET /admin/runs/${id}`, undefined, owner);
       await until(async () => (await run()).status === 200, 'the run is stored');
