@@ -13,8 +13,7 @@ import { FairScheduler, type ScheduledTask } from '../../query/evaluate/fair-sch
 import type { DisabledReason, EndpointSubscription } from '../endpoint/endpoint.ts';
 import type { Sender } from '../sending/sender.ts';
 import { type CompiledEndpoint, compileEndpoint, EndpointFilters } from './compiled-endpoint.ts';
-import type { EventDeliveries } from './deliveries-for-event.ts';
-import { DeliveryBatch } from './delivery-batch.ts';
+import { DeliveryBatch, type EventDeliveries } from './deliveries-for-event.ts';
 import type { EndpointPrincipals } from './endpoint-principals.ts';
 import {
   applyEndpointRow,

@@ -12,8 +12,7 @@ import { eventTypeMatcher, matchesRowType } from '../../events/read/type-pattern
 import type { EventServices } from '../../events/services.ts';
 import { FairScheduler } from '../../query/evaluate/fair-scheduler.ts';
 import type { Sender } from '../sending/sender.ts';
-import type { EventDeliveries } from './deliveries-for-event.ts';
-import { DeliveryBatch } from './delivery-batch.ts';
+import { DeliveryBatch, type EventDeliveries } from './deliveries-for-event.ts';
 import type { DeliveryPlanner } from './delivery-planner.ts';
 import type { ReplayRequest, ReplayView } from './replay.ts';
 import type { ReplayRecord, ReplayStore } from './replay-store.ts';

@@ -1,6 +1,6 @@
 /** Concurrent calls are limited, in total and per client, and clients take turns. */
 import t from 'tap';
-import { CallLimiter } from '../../../src/functions/endpoints/call-limit.ts';
+import { CallLimiter } from '../../../src/functions/endpoints/endpoint-calls.ts';
 import { until } from '../../helpers/until.ts';
 
 t.test('Concurrent calls are limited, and fair between clients.', async (t) => {

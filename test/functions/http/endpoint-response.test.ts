@@ -1,6 +1,6 @@
 /** The response to a failed function, and its log entry. */
 import t from 'tap';
-import { toCallResponse } from '../../../src/functions/http/endpoint-response.ts';
+import { toCallResponse } from '../../../src/functions/http/call-routes.ts';
 import { MillraceError } from '../../../src/lib/errors.ts';
 
 t.test('The log names the failed function and the location, even if the response does not.', async (t) => {

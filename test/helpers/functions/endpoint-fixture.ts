@@ -9,7 +9,7 @@ import { buildApp } from '../../../src/app.ts';
 import type { Principal } from '../../../src/auth/identity/principal.ts';
 import { loadConfig } from '../../../src/config/config.ts';
 import type { CallReport, FunctionCall, FunctionCaller } from '../../../src/functions/calling/call-types.ts';
-import type { CallLimiter } from '../../../src/functions/endpoints/call-limit.ts';
+import type { CallLimiter } from '../../../src/functions/endpoints/endpoint-calls.ts';
 import { EndpointCalls } from '../../../src/functions/endpoints/endpoint-calls.ts';
 import { endpointOperations } from '../../../src/functions/endpoints/endpoint-openapi.ts';
 import { FunctionReruns } from '../../../src/functions/function-reruns.ts';

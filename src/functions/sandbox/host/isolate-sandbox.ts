@@ -15,11 +15,9 @@ import type {
 import type { RunnerMessage } from '../wire/messages.ts';
 import { CRASH_ERRORS, findCrashingCall } from './crash-attribution.ts';
 import { LiveCall } from './live-call.ts';
-import { LoadedBundles } from './loaded-bundles.ts';
 import { MemoryGrowth } from './memory-growth.ts';
 import { RestartBackoff } from './restarts.ts';
-import { type RunnerExit, RunnerLink } from './runner-link.ts';
-import type { BundleCheckResult, RunnerState } from './runner-state.ts';
+import { type BundleCheckResult, LoadedBundles, type RunnerExit, RunnerLink, type RunnerState } from './runner-link.ts';
 import { SandboxLimiter } from './sandbox-limits.ts';
 
 export interface IsolateSandboxOptions {

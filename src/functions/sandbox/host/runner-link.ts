@@ -1,14 +1,17 @@
 /** A started runner and the pipe to it. Messages from the pipe are checked; a runner that sends anything invalid is ended. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire, stripTypeScriptTypes } from 'node:module';
 import type { Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { MAX_BASE64_RESULT_BYTES } from '../host-schemas.ts';
+import type { Bundle, BundleError } from '../sandbox.ts';
 import { type Frame, FrameReader, FrameWriter } from '../wire/frames.ts';
 import { RUNNER_PIPE_FD, type RunnerMessage, readRunnerMessage, type ServerMessage } from '../wire/messages.ts';
-import { stripRunnerTypes } from './strip-runner-types.ts';
+import type { CrashEvidence } from './crash-attribution.ts';
+import type { LiveCall } from './live-call.ts';
+import type { MemoryGrowth } from './memory-growth.ts';
 
 /** The longest frames of a runner contain a result or an argument. */
 const MAX_FRAME_BYTES = MAX_BASE64_RESULT_BYTES;
@@ -186,4 +189,73 @@ function raiseOomScore(pid: number | undefined): void {
   } catch {
     // Some containers forbid this. Then the kernel chooses as usual.
   }
+}
+
+/** Maximum characters of all bundles in a runner. */
+const MAX_CHARACTERS = 64 * 1_048_576;
+
+/** The bundles that a runner has loaded: each is sent once, and the least recently used are unloaded above a memory limit. */
+export class LoadedBundles {
+  readonly #send: (message: ServerMessage, body?: string) => void;
+  /** Characters by id, the most recently used last. */
+  readonly #sizes = new Map<string, number>();
+  #held = 0;
+
+  constructor(send: (message: ServerMessage, body?: string) => void) {
+    this.#send = send;
+  }
+
+  /** Sends a bundle unless the runner has it. */
+  ensureLoaded(bundle: Bundle): void {
+    const known = this.#sizes.get(bundle.id);
+    if (known !== undefined) {
+      this.#sizes.delete(bundle.id);
+      this.#sizes.set(bundle.id, known);
+      return;
+    }
+    let size = 0;
+    for (const [path, text] of bundle.files) size += path.length + text.length;
+    for (const [id, held] of this.#sizes) {
+      if (this.#held + size <= MAX_CHARACTERS) break;
+      this.#sizes.delete(id);
+      this.#held -= held;
+      this.#send({ type: 'drop', bundle: id });
+    }
+    this.#sizes.set(bundle.id, size);
+    this.#held += size;
+    this.#send({ type: 'load', bundle: bundle.id }, JSON.stringify([...bundle.files]));
+  }
+}
+
+/**
+ * Writes the runner's files without types to a folder from which its packages resolve.
+ * @param sources the folder of the sandbox
+ * @returns the folder of the copy, whose files end with `.mjs`
+ */
+function stripRunnerTypes(sources: string): string {
+  const packages = dirname(dirname(createRequire(import.meta.url).resolve('isolated-vm/package.json')));
+  const copy = join(packages, '.cache', 'millrace-runner', String(process.pid));
+  for (const path of globSync('{*,wire/*,runner/*,isolate/*}.ts', { cwd: sources })) {
+    const text = stripTypeScriptTypes(readFileSync(join(sources, path), 'utf8'));
+    const target = join(copy, path.replace(/ts$/, 'mjs'));
+    mkdirSync(dirname(target), { recursive: true });
+    writeFileSync(target, text.replace(/(from '\.[^']*)\.ts'/g, "$1.mjs'"));
+  }
+  return copy;
+}
+
+/** The result of a check; `failed` when it crashed or timed out, `interrupted` when something else ended the runner. */
+export type BundleCheckResult = readonly BundleError[] | 'failed' | 'interrupted';
+
+/** A runner and its running calls and checks. */
+export interface RunnerState extends CrashEvidence {
+  readonly link: RunnerLink;
+  readonly ready: Promise<boolean>;
+  readonly loaded: LoadedBundles;
+  readonly calls: Map<string, LiveCall>;
+  readonly checks: Map<string, (result: BundleCheckResult) => void>;
+  readonly growth: MemoryGrowth;
+  busy: readonly string[];
+  offender: CrashEvidence['offender'];
+  withinLimitAt: number;
 }
