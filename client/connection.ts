@@ -67,7 +67,9 @@ export class Connection {
     }
     if (new TextEncoder().encode(JSON.stringify(live.request(false))).length > MAX_FRAME_BYTES) {
       const title = 'The live query is too long';
-      live.end(new MillraceError({ status: 400, code: 'subscription-too-large', title, hint: 'Use a shorter filter' }));
+      live.end(
+        new MillraceError({ status: 400, code: 'subscription-result-too-large', title, hint: 'Use a shorter filter' }),
+      );
       return () => live.close();
     }
     this.#queries.set(live.id, live);

@@ -82,12 +82,12 @@ const NOT_HASHABLE: MongoErrorMeaning = {
   hint: 'The fields of such an index cannot be arrays',
 };
 const SORT: MongoErrorMeaning = {
-  code: 'unsupported-sort',
+  code: 'sort-not-possible',
   message: 'A document has arrays under two of the sort keys',
   hint: 'Sort by at most one field that has arrays',
 };
 const MEMORY: MongoErrorMeaning = {
-  code: 'unsupported-sort',
+  code: 'sort-not-possible',
   message: 'Sorting so many documents requires more memory than the database is allowed to use',
   hint: 'Narrow the filter, or add an index on the sort keys',
 };

@@ -16,7 +16,7 @@ export interface ErrorDefinition {
 const row = (status: number, title: string, retryable = false): ErrorDefinition => ({ status, title, retryable });
 
 export const ERRORS = {
-  'function-call-limit-exceeded': row(400, 'A function exceeded its limits'),
+  'function-limits-exceeded': row(400, 'A function exceeded its limits'),
   'malformed-json': row(400, 'The body is not valid JSON'),
   'malformed-request': row(400, 'The request is malformed'),
   'body-required': row(400, 'A body is required'),
@@ -48,8 +48,8 @@ export const ERRORS = {
   'too-many-operations': row(400, 'There are too many operations in one batch'),
   'unknown-message': row(400, 'The message type is not known'),
   'too-many-subscriptions': row(400, 'The connection has too many subscriptions'),
-  'subscription-too-large': row(400, 'The result of the subscription is too large'),
-  'unsupported-sort': row(400, 'The documents cannot be sorted in this order'),
+  'subscription-result-too-large': row(400, 'The result of the subscription is too large'),
+  'sort-not-possible': row(400, 'The documents cannot be sorted in this order'),
   'response-too-large': row(400, 'The response would be too large'),
   'max-affected-required': row(400, 'A write by filter requires Prefer: max-affected'),
   'not-authenticated': row(401, 'Sign-in is required'),
@@ -73,7 +73,7 @@ export const ERRORS = {
   'file-not-found': row(404, 'The file does not exist'),
   'document-not-found': row(404, 'The document does not exist'),
   'user-not-found': row(404, 'The user does not exist'),
-  'key-not-found': row(404, 'The API key does not exist'),
+  'api-key-not-found': row(404, 'The API key does not exist'),
   'session-not-found': row(404, 'The session does not exist'),
   'identity-not-found': row(404, 'The user has no identity of the provider'),
   'passkey-not-found': row(404, 'The passkey does not exist'),
@@ -89,7 +89,7 @@ export const ERRORS = {
   'event-sample-not-found': row(404, 'There is no event of this type to send as a sample'),
   'run-not-found': row(404, 'The run does not exist'),
   'route-not-found': row(404, 'No route exists at this path'),
-  'job-not-found': row(404, 'The job does not exist'),
+  'scheduled-job-not-found': row(404, 'The job does not exist'),
   'method-not-allowed': row(405, 'The method is not allowed here'),
   'not-acceptable': row(406, 'No acceptable representation exists'),
   'upload-timeout': row(408, 'The upload took too long', true),
@@ -154,7 +154,7 @@ export const ERRORS = {
   'functions-disabled': row(503, 'Functions are disabled'),
   'function-out-of-memory': row(503, 'A function used too much memory'),
   'function-runtime-restarted': row(503, 'The function was interrupted', true),
-  'function-unavailable': row(503, 'A write hook cannot run because its plugin has errors'),
+  'write-hook-unavailable': row(503, 'A write hook cannot run because its plugin has errors'),
   'function-quarantined': row(503, 'The function is in quarantine'),
   'function-timeout': row(504, 'A function timed out'),
 } as const satisfies Record<string, ErrorDefinition>;

@@ -158,7 +158,7 @@ export const AUDIT_EVENT_TYPES = {
       event: 'id of the event of a trigger, or null',
     },
   },
-  'system.run.scheduled': {
+  'system.run.queued': {
     audience: '_events',
     details: {
       function: '`plugin/name`',

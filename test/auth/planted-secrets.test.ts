@@ -30,7 +30,7 @@ const ELSEWHERE = new Set([
   'system.delivery.failed',
   'system.run.attempt-failed',
   'system.run.failed',
-  'system.run.scheduled',
+  'system.run.queued',
   'system.function.replayed',
   'system.function.quarantined',
 ]);

@@ -145,7 +145,7 @@ t.test('A query that exceeds the frame limit ends alone.', async (t) => {
   const client = createClient('http://127.0.0.1:9');
   const seen = states();
   client.collection('todos').live({ filter: { title: 'x'.repeat(70_000) } }, seen.report);
-  t.match(await seen.until('ended'), { problem: { code: 'subscription-too-large' } });
+  t.match(await seen.until('ended'), { problem: { code: 'subscription-result-too-large' } });
 });
 
 t.test('A runtime without a WebSocket gets a clear error.', async (t) => {

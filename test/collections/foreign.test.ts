@@ -115,7 +115,7 @@ t.test('documents of other programs', async (t) => {
       t.strictSame(linesOf().toSorted(), pages.at(-2), `limit=${limit}, back`);
     }
     const refused = await app.inject('/api/lines?limit=2');
-    t.match([refused.statusCode, refused.json()], [400, { code: 'unsupported-sort', hint: /Sort/ }]);
+    t.match([refused.statusCode, refused.json()], [400, { code: 'sort-not-possible', hint: /Sort/ }]);
     t.strictSame((await app.inject('/api/lines?limit=2&sort=lines&fields=lines')).json().length, 2);
     t.strictSame((await app.inject('/api/lines?limit=0&count=exact')).headers['millrace-count'], '6');
   });

@@ -112,14 +112,14 @@ t.test('errors of the server become errors of the table', async (t) => {
     await app.inject({ method: 'POST', url: '/api/indexed', payload: { id: 'a' } });
     await app.inject({ method: 'POST', url: '/api/small', payload: { id: 'a' } });
     await runScenarios(t, app, [
-      { name: 'parallel', request: 'GET /api/things?sort=x,y', status: 400, code: 'unsupported-sort' },
-      { name: 'a page', request: 'GET /api/things?sort=x,y&limit=1', status: 400, code: 'unsupported-sort' },
+      { name: 'parallel', request: 'GET /api/things?sort=x,y', status: 400, code: 'sort-not-possible' },
+      { name: 'a page', request: 'GET /api/things?sort=x,y&limit=1', status: 400, code: 'sort-not-possible' },
       {
         name: 'asked',
         request: 'POST /api/things/_query',
         send: { sort: '-y,x', limit: 2 },
         status: 400,
-        code: 'unsupported-sort',
+        code: 'sort-not-possible',
       },
       { name: 'one array', request: 'GET /api/things?sort=x,z', status: 200 },
       { name: 'index', request: 'PATCH /api/indexed/a', send: PATCH, status: 400, code: 'unsupported-value' },

@@ -100,7 +100,7 @@ async function faultyHooks(product: Product): Promise<void> {
       const one = await call('POST', `/api/${name}`, { body: { n: 1 } });
       return one.status !== 201 && one;
     }, `${name} refuses`);
-    assert.deepEqual([reply.status, reply.body.code], [503, 'function-unavailable'], name);
+    assert.deepEqual([reply.status, reply.body.code], [503, 'write-hook-unavailable'], name);
     assert.match(reply.body.hint, new RegExp(`'${name}'`));
     assert.match(product.log(), new RegExp(`'${name}' has errors`));
     assert.deepEqual((await call('GET', `/admin/plugins/${name}`)).body.blockedCollections, [name]);

@@ -47,7 +47,7 @@ const API_KEY_OPERATIONS = {
     summary: 'Get an API key, without its secret',
     parameters: ONE,
     responses: jsonResponse('The key.', API_KEY_SHAPE),
-    errors: [...QUERY_PARAMETER_ERRORS, 'key-not-found'],
+    errors: [...QUERY_PARAMETER_ERRORS, 'api-key-not-found'],
   }),
   remove: declareOperation({
     id: 'deleteApiKey',
@@ -55,7 +55,7 @@ const API_KEY_OPERATIONS = {
     summary: 'Revoke an API key',
     parameters: ONE,
     responses: NO_CONTENT_RESPONSE,
-    errors: [...QUERY_PARAMETER_ERRORS, 'reauthentication-required', 'key-not-found'],
+    errors: [...QUERY_PARAMETER_ERRORS, 'reauthentication-required', 'api-key-not-found'],
   }),
 };
 
@@ -136,5 +136,5 @@ function invalid(pointer: string, detail: string): MillraceError {
 }
 
 function missing(): never {
-  throw new MillraceError('key-not-found', 'There is no such key');
+  throw new MillraceError('api-key-not-found', 'There is no such key');
 }

@@ -63,7 +63,7 @@ const KEYED: readonly ErrorCode[] = ['idempotency-key-in-use', 'idempotency-key-
 /** Errors of write hooks. */
 const SEEN: readonly ErrorCode[] = [
   'rejected-by-function',
-  'function-unavailable',
+  'write-hook-unavailable',
   'function-failed',
   'functions-disabled',
   'function-out-of-memory',

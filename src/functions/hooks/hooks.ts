@@ -103,10 +103,10 @@ export class WriteHookRunner implements WriteHooks {
 /** The rejection of a write whose hook belongs to an invalid plugin. No code runs and no run is stored. */
 function unavailable({ id, plugin }: WriteHookFunction, isReported: boolean): MillraceError {
   return isReported
-    ? new MillraceError('function-unavailable', `'${id}' must check this write, and its plugin has errors`, {
+    ? new MillraceError('write-hook-unavailable', `'${id}' must check this write, and its plugin has errors`, {
         hint: `Fix the plugin '${plugin.name}', or disable it: PATCH /admin/plugins/${encodeURIComponent(plugin.name)} {"enabled":false}`,
       })
-    : new MillraceError('function-unavailable', 'A write hook for this write has errors; nothing was written');
+    : new MillraceError('write-hook-unavailable', 'A write hook for this write has errors; nothing was written');
 }
 
 /** The writes as the input of the function: an array; the sandbox passes one element at a time. */

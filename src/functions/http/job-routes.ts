@@ -53,7 +53,7 @@ const JOB_OPERATIONS = {
     description: 'Its run is kept as canceled.',
     parameters: [idParameter('id', 'the job', 'jobId')],
     responses: NO_CONTENT_RESPONSE,
-    errors: [...QUERY_PARAMETER_ERRORS, 'job-not-found'],
+    errors: [...QUERY_PARAMETER_ERRORS, 'scheduled-job-not-found'],
   }),
 };
 

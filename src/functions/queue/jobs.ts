@@ -43,7 +43,7 @@ export class Jobs implements JobScheduler {
     this.#now = deps.now ?? Date.now;
   }
 
-  /** @throws MillraceError `function-call-limit-exceeded` for a long input, and when too many jobs of the plugin wait already */
+  /** @throws MillraceError `function-limits-exceeded` for a long input, and when too many jobs of the plugin wait already */
   async schedule(job: NewJob, within: OpenTransaction | null): Promise<{ readonly id: string }> {
     const { store, activity } = this.#deps;
     const { fn, input, at, depth, restricted, request } = job;
@@ -59,7 +59,7 @@ export class Jobs implements JobScheduler {
     await store.insert(run, within?.session ?? null);
     const details = { function: fn.id, run: id, at: at.toISOString() };
     const stamp = { by: functionActorId(fn.id), request };
-    await activity.record('system.run.scheduled', details, stamp, within?.session);
+    await activity.record('system.run.queued', details, stamp, within?.session);
     return { id };
   }
 
@@ -73,12 +73,12 @@ export class Jobs implements JobScheduler {
 
   /**
    * Cancels a pending job. Its run is kept as canceled.
-   * @throws MillraceError `job-not-found`, also for a running or finished job
+   * @throws MillraceError `scheduled-job-not-found`, also for a running or finished job
    */
   async cancel(id: string, { by }: ChangeStamp): Promise<void> {
     const error = { code: 'job-canceled', message: `Canceled by ${by ?? 'an unknown principal'}`, stack: null };
     if (await this.#deps.store.cancel(id, error, new Date(this.#now()))) return;
-    throw new MillraceError('job-not-found', `There is no pending job '${id.slice(0, 80)}'`);
+    throw new MillraceError('scheduled-job-not-found', `There is no pending job '${id.slice(0, 80)}'`);
   }
 }
 
@@ -97,5 +97,5 @@ function toJob(row: ListedRun): ListedJob {
 }
 
 function limit(message: string): MillraceError {
-  return new MillraceError('function-call-limit-exceeded', message);
+  return new MillraceError('function-limits-exceeded', message);
 }

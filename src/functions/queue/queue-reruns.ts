@@ -42,7 +42,7 @@ export class QueueReruns implements RunQueue {
       ...{ now: at, dueAt: at, more },
     });
     await store.insert([run]);
-    await activity.record('system.run.scheduled', { function: fn.id, run: id, at: null }, SYSTEM_STAMP);
+    await activity.record('system.run.queued', { function: fn.id, run: id, at: null }, SYSTEM_STAMP);
     return toRun(run);
   }
 }

@@ -33,7 +33,7 @@ const AGAIN_MS = 1_000;
 const ABANDONED_MS = 7 * 24 * 3_600_000;
 
 /** Events that report runs stored by another process or by a request. */
-const STORED: ReadonlySet<string> = new Set(['system.run.scheduled', 'system.function.replayed']);
+const STORED: ReadonlySet<string> = new Set(['system.run.queued', 'system.function.replayed']);
 
 const NOT_FOUND: RunError = {
   code: 'function-not-found',

@@ -7,7 +7,7 @@ import type { HostOperation } from './sandbox.ts';
 /** A JSON object whose fields the code chose. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Host operations of one call. The next one fails inside with `function-call-limit-exceeded`. */
+/** Host operations of one call. The next one fails inside with `function-limits-exceeded`. */
 export const MAX_HOST_OPERATIONS = 200;
 /** Fetches among them. */
 export const MAX_FETCHES = 10;
@@ -19,7 +19,7 @@ export const MAX_LOG_LINES = 200;
 export const MAX_LOG_BYTES = 65_536;
 /** Bytes of one argument, as JSON text. */
 export const MAX_ARGUMENT_BYTES = 1_048_576;
-/** Bytes of one result, as JSON text. A longer one fails inside with `function-call-limit-exceeded`. */
+/** Bytes of one result, as JSON text. A longer one fails inside with `function-limits-exceeded`. */
 export const MAX_RESULT_BYTES = 5 * 1_048_576;
 /** Bytes of a result that contains base64 (`files.bytes` and `fetch`): 5 MB of bytes, and the JSON around them. */
 export const MAX_BASE64_RESULT_BYTES = 7 * 1_048_576;

@@ -86,7 +86,7 @@ const AS = headerParameter(
   'For administrators: the response that this principal gets, `user:<id>`, `role:<name>`, `key:<id>` or `anonymous`.',
   { type: 'string', pattern: IMPERSONATION_TARGET_PATTERN.source },
 );
-const AS_ERRORS: readonly ErrorCode[] = ['user-not-found', 'key-not-found'];
+const AS_ERRORS: readonly ErrorCode[] = ['user-not-found', 'api-key-not-found'];
 
 /** Additional headers of an error with a status. */
 const REFUSAL_HEADERS: Readonly<Record<number, readonly ResponseHeaderName[]>> = {

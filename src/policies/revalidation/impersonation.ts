@@ -120,7 +120,7 @@ export class Impersonation {
 
 /** The error for a user or key that does not exist, or with which no client could authenticate. */
 export function impersonationTargetNotFound({ kind, id }: ImpersonationTarget): MillraceError {
-  const [what, code] = kind === 'key' ? (['key', 'key-not-found'] as const) : (['user', 'user-not-found'] as const);
+  const [what, code] = kind === 'key' ? (['key', 'api-key-not-found'] as const) : (['user', 'user-not-found'] as const);
   const hint = kind === 'key' ? 'It may have expired' : 'It may be disabled: it could not sign in either';
   return new MillraceError(code, `There is no ${what} '${id}' to impersonate`, { hint });
 }

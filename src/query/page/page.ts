@@ -140,7 +140,7 @@ type Keys = (index: number) => SortKeyValues | null;
  * Cuts the page out of an answer.
  * @param response what was found, in the order asked for, up to one more than `limit`
  * @param read the document with at least the sort's fields, exactly typed
- * @throws MillraceError `unsupported-sort` when there is no position at which the page could end
+ * @throws MillraceError `sort-not-possible` when there is no position at which the page could end
  */
 export function slicePage<T>(
   response: readonly T[],
@@ -189,7 +189,7 @@ function lengthOf(
   while (length > 0 && shares(length)) length--;
   if (length > 0 || limit === 0) return length;
   throw new MillraceError(
-    'unsupported-sort',
+    'sort-not-possible',
     'Too many documents have the same sort key and id to continue after this page',
     {
       hint: 'Sort by a field in which they differ, or omit the limit',

@@ -87,7 +87,7 @@ export const QUERY_ERRORS: readonly ErrorCode[] = [
   'invalid-filter',
   'filter-too-expensive',
   'cursor-mismatch',
-  'unsupported-sort',
+  'sort-not-possible',
   'json-too-deep',
   'field-hidden',
 ];

@@ -279,7 +279,7 @@ export class DocumentSubscription extends Subscription {
   async #refuseTooLarge(): Promise<void> {
     if ((await this.deps.store.count(this.#query, MOST_DOCUMENTS + 1)) <= MOST_DOCUMENTS) return;
     throw new MillraceError(
-      'subscription-too-large',
+      'subscription-result-too-large',
       `More than ${MOST_DOCUMENTS.toLocaleString('en')} documents match`,
       {
         hint: 'Add a limit to the query, or a narrower filter',

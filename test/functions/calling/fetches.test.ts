@@ -69,7 +69,7 @@ t.test('Fetches to allowed hosts return their responses.', async (t) => {
       t.equal(await refusal(request('fetch', { url: base, method: 'TRACE' })), 'fetch-not-allowed');
       for (const name of ['Host', 'connection', 'Transfer-Encoding', 'proxy-authorization'])
         t.equal(await refusal(request('fetch', { url: base, headers: { [name]: 'x' } })), 'fetch-not-allowed', name);
-      t.equal(await refusal(request('fetch', { url: base })), 'function-call-limit-exceeded', 'more than ten');
+      t.equal(await refusal(request('fetch', { url: base })), 'function-limits-exceeded', 'more than ten');
       return 'done';
     },
     { plugin },
@@ -164,7 +164,7 @@ t.test('A fetch ends with its call and at its timeout.', async (t) => {
     { plugin },
   );
   t.equal(returned(report), 'not waited for');
-  t.match(report.operations, [{ operation: 'fetch', error: 'function-call-limit-exceeded' }]);
+  t.match(report.operations, [{ operation: 'fetch', error: 'function-limits-exceeded' }]);
   await until(() => state.closed === state.connections, 'the connections are closed');
 });
 

@@ -57,7 +57,7 @@ t.test('The operations of a call are limited.', async (t) => {
     async ({ request, raw }) => {
       t.equal(
         await refusal(raw('documents.get', `"${'x'.repeat(1_048_576)}"`)),
-        'function-call-limit-exceeded',
+        'function-limits-exceeded',
         'a long argument',
       );
       const all = Array.from({ length: MAX_HOST_OPERATIONS - 1 }, () => request('hmac', { secret: 'KEY', text: '' }));
@@ -66,7 +66,7 @@ t.test('The operations of a call are limited.', async (t) => {
     },
     { plugin: { secrets: { KEY: 'k' } } },
   );
-  t.equal(returned(report), 'function-call-limit-exceeded');
+  t.equal(returned(report), 'function-limits-exceeded');
 });
 
 t.test('A function signs texts with a secret.', async (t) => {
@@ -104,7 +104,7 @@ t.test('nothing is done in the name of an ended call', async (t) => {
   t.equal(count, created, 'what was under way is done when the call is reported, and nothing else');
   t.ok(count < 40, `${count} of 40 had started`);
   const after = left[0]?.('{"collection":"late","document":{}}') ?? Promise.resolve('');
-  t.equal(await refusal(after), 'function-call-limit-exceeded');
+  t.equal(await refusal(after), 'function-limits-exceeded');
   t.equal(await late.countDocuments(), count);
 });
 

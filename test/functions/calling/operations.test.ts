@@ -198,10 +198,10 @@ t.test('Every file operation works in the sandbox.', async (t) => {
   const response = await call('files', { large: large.id });
   t.match(response, { same: true, size: 3, text: 'h\u00e9', bytes: [0, 255, 1], removed: null });
   t.strictSame(response.refusals, [
-    'MillraceError function-call-limit-exceeded 400 ',
-    'MillraceError function-call-limit-exceeded 400 ',
+    'MillraceError function-limits-exceeded 400 ',
+    'MillraceError function-limits-exceeded 400 ',
     'MillraceError file-not-found 404 ',
-    'MillraceError function-call-limit-exceeded 400 ',
+    'MillraceError function-limits-exceeded 400 ',
   ]);
   t.equal((await app.inject(`/files/${response.kept}/b`)).rawPayload.length, 3);
 });

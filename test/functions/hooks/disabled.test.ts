@@ -43,7 +43,7 @@ t.test('A write is rejected while its hook cannot run.', async (t) => {
 
   await t.test('The plugin has an error in its scripts or in its manifest.', async (t) => {
     for (const name of ['broken', 'missing', 'large', 'directory', 'outside', 'invalid', 'named']) {
-      t.equal(await create(name), 'function-unavailable', name);
+      t.equal(await create(name), 'write-hook-unavailable', name);
     }
     t.strictSame(
       services.functions.active.ofKind('http').map(({ id }) => id),
@@ -66,8 +66,8 @@ t.test('A write is rejected while its hook cannot run.', async (t) => {
   await t.test('An administrator disables the plugin, and then its writes succeed.', async (t) => {
     for (const [name, code] of [
       ['fine', 'functions-disabled'],
-      ['broken', 'function-unavailable'],
-      ['invalid', 'function-unavailable'],
+      ['broken', 'write-hook-unavailable'],
+      ['invalid', 'write-hook-unavailable'],
     ] as const) {
       t.equal((await boss(`PATCH /admin/plugins/${name}`, { enabled: false })).statusCode, 200);
       t.equal(await create(name), undefined, name);
@@ -79,7 +79,7 @@ t.test('A write is rejected while its hook cannot run.', async (t) => {
   await t.test('A plugin that cannot be read rejects every write until it can.', async (t) => {
     const stops = async (name: string, what: string, make: () => Promise<unknown>) => {
       await make();
-      await until(async () => (await create('others')) === 'function-unavailable', what);
+      await until(async () => (await create('others')) === 'write-hook-unavailable', what);
       t.match((await boss(`GET /admin/plugins/${encodeURIComponent(name)}`)).json(), { blockedCollections: ['*'] });
       await rm(join(folder, name), { recursive: true });
       await until(async () => (await create('others')) === undefined, `${what}: it is removed`);

@@ -161,7 +161,10 @@ t.test('A plugin stored over HTTP runs its triggers and jobs.', async (t) => {
   t.equal(second.headers['millrace-next'], undefined);
   t.ok(second.body[0].scheduledAt > first.body[0].scheduledAt);
   t.equal((await request('DELETE', `/admin/jobs/${first.body[0].id}`)).status, 204);
-  t.match(await request('DELETE', `/admin/jobs/${first.body[0].id}`), { status: 404, body: { code: 'job-not-found' } });
+  t.match(await request('DELETE', `/admin/jobs/${first.body[0].id}`), {
+    status: 404,
+    body: { code: 'scheduled-job-not-found' },
+  });
   t.match((await request('GET', '/admin/jobs')).body, [{ id: second.body[0].id }]);
   for (const [query, code] of [
     ['limit=0', 'invalid-parameter'],

@@ -85,7 +85,7 @@ t.test('A job that another process has scheduled runs without polling.', async (
     await jobs.schedule({ ...job, request: runRequestId('run_x', 0) }, within);
   });
   await fixture.reaches({ kind: 'job', state: 'succeeded' });
-  t.equal(await services.mongo.data.collection('_activity').countDocuments({ type: 'system.run.scheduled' }), 2);
+  t.equal(await services.mongo.data.collection('_activity').countDocuments({ type: 'system.run.queued' }), 2);
   await other.stop();
   await node.stop();
 });
@@ -108,13 +108,17 @@ t.test('Jobs are listed by time and can be canceled.', async (t) => {
   t.strictSame(await jobs.list(1, first?.id), [second]);
   await t.rejects(jobs.list(1, 'run_unknown'), { code: 'cursor-mismatch' });
   await jobs.cancel(second?.id ?? '', { by: 'admin:o1', request: 'r' });
-  await t.rejects(jobs.cancel(second?.id ?? '', { by: null, request: null }), { code: 'job-not-found' });
+  await t.rejects(jobs.cancel(second?.id ?? '', { by: null, request: null }), { code: 'scheduled-job-not-found' });
   await fixture.pass(node, 30_000);
   await fixture.reaches({ kind: 'job', state: 'succeeded' }, 2);
   await node.queue.waitUntilIdle();
   const [cancelled] = await fixture.runs({ _id: second?.id });
   t.match(cancelled, { state: 'canceled', attempts: 0, error: { code: 'job-canceled', message: /admin:o1/ } });
-  await t.rejects(jobs.cancel(first?.id ?? '', { by: null, request: null }), { code: 'job-not-found' }, 'it has run');
+  await t.rejects(
+    jobs.cancel(first?.id ?? '', { by: null, request: null }),
+    { code: 'scheduled-job-not-found' },
+    'it has run',
+  );
   await node.stop();
 });
 
@@ -136,6 +140,6 @@ t.test('The input and the number of jobs are limited.', async (t) => {
   });
   await post(1);
   await fixture.reaches({ function: 'schedules', state: 'succeeded' });
-  t.strictSame(codes, ['function-call-limit-exceeded', 'function-call-limit-exceeded']);
+  t.strictSame(codes, ['function-limits-exceeded', 'function-limits-exceeded']);
   await node.stop();
 });

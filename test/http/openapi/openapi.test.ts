@@ -48,18 +48,14 @@ const SOCKET_ONLY: ReadonlySet<string> = new Set([
   'upgrade-required',
   'unknown-message',
   'too-many-subscriptions',
-  'subscription-too-large',
+  'subscription-result-too-large',
   'policy-revoked',
   'subscription-not-found',
   'subscription-exists',
 ]);
 
 /** Codes that only code inside a function gets, as errors of `ctx`. */
-const FUNCTION_ONLY: ReadonlySet<string> = new Set([
-  'function-call-limit-exceeded',
-  'fetch-not-allowed',
-  'fetch-failed',
-]);
+const FUNCTION_ONLY: ReadonlySet<string> = new Set(['function-limits-exceeded', 'fetch-not-allowed', 'fetch-failed']);
 
 /** Codes that a browser takes to the URL at which a sign-in by a provider ends, as `error`. */
 const REDIRECT_ONLY: ReadonlySet<string> = new Set([

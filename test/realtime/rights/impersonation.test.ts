@@ -156,11 +156,11 @@ t.test('realtime under impersonation', async (t) => {
       await socket.frame({ type: 'live', id: as });
       streams.set(as, await openStream(t, `${url}/api/posts`, { ...boss.headers, 'millrace-as': as }));
     }
-    await fails(socket, `key:${short.id}`, 'key-not-found');
+    await fails(socket, `key:${short.id}`, 'api-key-not-found');
     await ask(app, `PATCH /admin/users/${eve.id}`, { disabled: true }, boss);
     await fails(socket, `user:${eve.id}`, 'user-not-found');
     await ask(app, `DELETE /admin/keys/${key.id}`, undefined, boss);
-    await fails(socket, `key:${key.id}`, 'key-not-found');
+    await fails(socket, `key:${key.id}`, 'api-key-not-found');
     for (const [as, stream] of streams) {
       t.match((await stream.event('unsubscribed')).data, {
         problem: { code: `${as.slice(0, as.indexOf(':'))}-not-found` },

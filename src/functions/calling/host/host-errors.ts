@@ -2,7 +2,7 @@
 import { MillraceError } from '../../../lib/errors.ts';
 
 export function functionLimitError(message: string): MillraceError {
-  return new MillraceError('function-call-limit-exceeded', message);
+  return new MillraceError('function-limits-exceeded', message);
 }
 
 /** An operation of a call that has ended. */

@@ -65,16 +65,16 @@ export class LiveCall {
     try {
       if (this.#operations > MAX_HOST_OPERATIONS || this.#fetches > MAX_FETCHES) {
         throw new MillraceError(
-          'function-call-limit-exceeded',
+          'function-limits-exceeded',
           'A call can perform at most 200 operations, 10 of them fetches',
         );
       }
       if (Buffer.byteLength(argument) > MAX_ARGUMENT_BYTES) {
-        throw new MillraceError('function-call-limit-exceeded', 'The argument is longer than 1 MB');
+        throw new MillraceError('function-limits-exceeded', 'The argument is longer than 1 MB');
       }
       const text = await this.call.host(operation, argument);
       if (Buffer.byteLength(text) > maxResultBytes(operation)) {
-        throw new MillraceError('function-call-limit-exceeded', 'The result is longer than 5 MB');
+        throw new MillraceError('function-limits-exceeded', 'The result is longer than 5 MB');
       }
       return { ok: true, text };
     } catch (error) {

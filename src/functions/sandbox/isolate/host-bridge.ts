@@ -54,7 +54,7 @@ export function makeHostBridge(post: PostToRunner, values: OutcomeUtils, limits:
   let fetches = 0;
 
   const tooMuch = (message: string) =>
-    values.makeError({ code: 'function-call-limit-exceeded', status: 400, message, details: { retryable: false } });
+    values.makeError({ code: 'function-limits-exceeded', status: 400, message, details: { retryable: false } });
 
   const sendNext = (): void => {
     while (openCount < limits.atOnce && waiting.first !== null) {

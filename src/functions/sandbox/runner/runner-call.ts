@@ -69,7 +69,7 @@ export class RunnerCall {
     if (what === 'ask') {
       if (Buffer.byteLength(text) > MAX_ARGUMENT_BYTES) {
         const error = {
-          code: 'function-call-limit-exceeded',
+          code: 'function-limits-exceeded',
           status: 400,
           message: 'The argument is longer than 1 MB',
           details: {},
