@@ -1,7 +1,4 @@
-/**
- * OpenAPI responses that operations on users, sessions and keys share. The operations themselves are next to their
- * routes, here and in admin/.
- */
+/** OpenAPI responses that operations on users, sessions and keys share, and their errors. */
 import type { ErrorCode } from '../../lib/errors.ts';
 import { namedSchema } from '../../openapi/schema.ts';
 import * as schema from './request-schemas.ts';

@@ -21,9 +21,14 @@ export async function fetchOAuthUser(
 ): Promise<VerifiedIdentity> {
   const request = (url: string) => requestFor(provider.name, config, token, url);
   const { userinfo = '', emails } = provider.endpoints;
-  return provider.kind === 'facebook'
-    ? facebook(provider, request, userinfo, token)
-    : github(provider, request, userinfo, emails);
+  switch (provider.kind) {
+    case 'facebook':
+      return facebook(provider, request, userinfo, token);
+    case 'github':
+      return github(provider, request, userinfo, emails);
+    default:
+      throw new Error(`Providers of kind '${provider.kind}' return id tokens`);
+  }
 }
 
 type SendRequest = (url: string) => Promise<unknown>;

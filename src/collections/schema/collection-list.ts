@@ -3,16 +3,15 @@
  * OpenAPI document, and for the types that editors complete from.
  */
 import type { Principal } from '../../auth/identity/principal.ts';
-import { decodeDocument } from '../../database/bson/stored-document.ts';
 import type { CollectionName } from '../../database/collection-names.ts';
-import { toWireDocument } from '../../database/json/json.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import type { Policies } from '../../policies/policies.ts';
 import type { Scope } from '../../policies/scope.ts';
 import { parseQuery } from '../../query/parse/parse-query.ts';
 import type { CollectionRegistry } from '../collection-registry.ts';
 import type { Collections } from '../collections.ts';
-import { inferFieldSchemas } from './field-types.ts';
+import { toFieldSchemas } from './field-schemas.ts';
+import { inferFields } from './field-shapes.ts';
 
 const SAMPLE = 20;
 /** Larger documents are skipped. */
@@ -20,13 +19,19 @@ const MAX_BYTES = 65_536;
 /** Maximum collections described; the others are treated as any collection. */
 const MAX_COLLECTIONS = 50;
 
+/** Maximum fields described for one collection, including nested ones, and levels of fields. */
+const MAX_FIELDS = 200;
+const MAX_DEPTH = 4;
+/** How long the description of one collection may take, in milliseconds. */
+const MAX_MS = 500;
+
 /** An existing collection with the fields of its newest documents. */
 export interface CollectionEntry {
   readonly name: string;
   /** Number of documents in the sample. */
   readonly sampled: number;
   /** The schemas of their fields by name. */
-  readonly fields: Readonly<Record<string, object>>;
+  readonly fields: Readonly<Record<string, unknown>>;
 }
 
 export interface CollectionListDeps {
@@ -64,15 +69,21 @@ export class CollectionList {
       if (!(error instanceof MillraceError) || error.code === 'internal') this.#deps.onError(error, name);
       return [];
     });
-    return { name, sampled: documents.length, fields: inferFieldSchemas(documents) };
+    return { name, sampled: documents.length, fields: await describeFields(documents) };
   }
 
-  async #sample(scope: Scope<'read'>, name: CollectionName): Promise<object[]> {
+  async #sample(scope: Scope<'read'>, name: CollectionName): Promise<readonly Uint8Array[]> {
     const newest = parseQuery([
       ['sort', '-id'],
       ['limit', String(SAMPLE)],
     ]);
     const { documents } = await this.#deps.collections.list(scope, name, newest);
-    return documents.filter((raw) => raw.length <= MAX_BYTES).map((raw) => toWireDocument(decodeDocument(raw)));
+    return documents.filter((raw) => raw.length <= MAX_BYTES);
   }
+}
+
+/** The schemas of the fields of stored documents, by name, for generated types. */
+export async function describeFields(newest: readonly Uint8Array[]): Promise<CollectionEntry['fields']> {
+  const limits = { until: performance.now() + MAX_MS, fields: MAX_FIELDS, depth: MAX_DEPTH };
+  return toFieldSchemas((await inferFields(newest, limits)).fields, `${newest.length} newest documents`, null);
 }

@@ -10,7 +10,8 @@ import type { Policies } from '../../policies/policies.ts';
 import type { Scope } from '../../policies/scope.ts';
 import type { CollectionRegistry } from '../collection-registry.ts';
 import type { Collections } from '../collections.ts';
-import { type InferredField, inferFields } from './field-shapes.ts';
+import { toFieldSchemas } from './field-schemas.ts';
+import { inferFields } from './field-shapes.ts';
 import { inferReferences } from './references.ts';
 
 const NEWEST = 500;
@@ -21,6 +22,9 @@ const MAX_MS = 2_000;
 const READ_MS = 800;
 /** How long one look-up of ids may take, in milliseconds. */
 const LOOKUP_MS = 100;
+/** Maximum fields reported, including nested ones, and levels of fields. */
+const MAX_FIELDS = 300;
+const MAX_DEPTH = 8;
 /** Documents of the sample that are described have no more bytes together. */
 const MAX_BYTES = 4_194_304;
 
@@ -76,7 +80,7 @@ export class CollectionSchemas {
     const until = performance.now() + MAX_MS;
     const sample = await collections.sample(scope, name, { newest: NEWEST, random: RANDOM, timeoutMs: READ_MS });
     const documents = within(sample.documents);
-    const { fields, complete } = await inferFields(documents, until);
+    const { fields, complete } = await inferFields(documents, { until, fields: MAX_FIELDS, depth: MAX_DEPTH });
     const names = await registry.names();
     const holdsAny = (other: CollectionName, ids: readonly string[]) => this.#holdsAny(scope.principal, other, ids);
     const references = await inferReferences(fields, names, holdsAny, until);
@@ -87,7 +91,10 @@ export class CollectionSchemas {
       type: 'object',
       'x-sampled': documents.length,
       'x-complete': isComplete && performance.now() <= until,
-      properties: propertiesOf(fields, documents.length, references),
+      properties: {
+        ...toFieldSchemas(fields, `${documents.length} documents of a sample`, references),
+        ...(documents.length > 0 && { _meta: META }),
+      },
       additionalProperties: true,
     };
   }
@@ -103,8 +110,6 @@ export class CollectionSchemas {
   }
 }
 
-type Schema = Record<string, unknown>;
-
 const META = {
   description: 'Set by the server.',
   type: 'object',
@@ -118,60 +123,6 @@ const META = {
   },
   additionalProperties: true,
 };
-
-/** The schemas of the fields of a document. A field comes after its parent. */
-function propertiesOf(
-  fields: readonly InferredField[],
-  sampled: number,
-  references: ReadonlyMap<string, CollectionName>,
-): Schema {
-  const root: Schema = {};
-  const schemas = new Map<InferredField, Schema>();
-  for (const property of fields) {
-    const { above, step } = property;
-    const schema = schemaOf(property, sampled, references.get(property.shape.path));
-    schemas.set(property, schema);
-    const parent = above === null ? null : (schemas.get(above) ?? {});
-    if (parent === null) Object.defineProperty(root, typeof step === 'object' ? step.name : step, field(schema));
-    else if (step === 'items') parent['items'] = schema;
-    else if (step === 'map') parent['additionalProperties'] = schema;
-    else {
-      const properties = parent['properties'] ?? {};
-      parent['properties'] = properties;
-      Object.defineProperty(properties, step.name, field(schema));
-    }
-  }
-  return sampled === 0 ? root : { ...root, _meta: META };
-}
-
-/** Also for a field that is named `__proto__`. */
-function field(value: Schema): PropertyDescriptor {
-  return { value, enumerable: true, configurable: true, writable: true };
-}
-
-function schemaOf(
-  { shape, json, above }: InferredField,
-  sampled: number,
-  reference: CollectionName | undefined,
-): Schema {
-  const { path, documents, types, format, example } = shape;
-  const [only, ...others] = json;
-  const isNull = only === undefined || (only === 'null' && others.length === 0);
-  const said =
-    path === 'id'
-      ? 'Names the document in its collection.'
-      : `In ${documents} of the ${sampled} documents of a sample.`;
-  return {
-    ...(above === null ? { description: said } : {}),
-    ...(isNull ? {} : { type: others.length === 0 ? only : [only, ...others] }),
-    ...(format === undefined ? {} : { format }),
-    ...(example === undefined ? {} : { examples: [example] }),
-    'x-documents': documents,
-    'x-types': Object.fromEntries(types.map((one) => [one.type, one.documents])),
-    ...(reference === undefined ? {} : { 'x-reference': reference }),
-    ...(json.has('object') ? { additionalProperties: true } : {}),
-  };
-}
 
 /** `order_items`, `order-items` and `orderItems` are all "Order items". */
 function labelOf(name: string): string {

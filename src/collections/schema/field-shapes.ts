@@ -10,12 +10,8 @@ import { mapCooperatively } from '../../lib/concurrency/cooperative-yield.ts';
 import { SERVER_FIELDS } from '../../lib/server-fields.ts';
 import { BSON_KIND, bsonKindOf, type EmbeddedDocument, isEmbeddedDocument } from '../../query/evaluate/bson-order.ts';
 import { appendPathField } from '../../query/field-paths.ts';
-import { areMapObjects, isDateTime, jsonTypeOf } from './field-types.ts';
 
-/** Maximum fields reported for one collection, including nested ones. */
-const MAX_FIELDS = 300;
-/** Levels of objects and arrays that are visited. */
-const MAX_DEPTH = 8;
+const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 /** Elements of one array that are visited. */
 const MAX_ELEMENTS = 100;
 /** Characters of an example. */
@@ -57,18 +53,24 @@ export interface InferredFields {
   readonly complete: boolean;
 }
 
+export interface InferenceLimits {
+  /** When to stop, as a value of `performance.now`. */
+  readonly until: number;
+  /** Maximum fields, including nested ones. */
+  readonly fields: number;
+  /** Levels of fields that are visited. */
+  readonly depth: number;
+}
+
 /** A value at the current path, and the index of its document in the sample. */
 interface Found<T = unknown> {
   readonly value: T;
   readonly document: number;
 }
 
-/**
- * The fields of stored documents, in the order of first appearance. `_meta` is left out: it is the same everywhere.
- * @param until when to stop, as a value of `performance.now`
- */
-export async function inferFields(sample: readonly Uint8Array[], until: number): Promise<InferredFields> {
-  const walk = new Walk(until);
+/** The fields of stored documents, in the order of first appearance. `_meta` is left out: it is the same everywhere. */
+export async function inferFields(sample: readonly Uint8Array[], limits: InferenceLimits): Promise<InferredFields> {
+  const walk = new Walk(limits);
   const documents = await mapCooperatively(sample, decodeDocument);
   const rows = documents.map((value, document) => ({ value, document }));
   const withId = rows.filter(({ value }) => Object.hasOwn(value, '_id'));
@@ -76,7 +78,7 @@ export async function inferFields(sample: readonly Uint8Array[], until: number):
   await walk.into(
     rows.map(({ value, document }) => ({ value: ownFields(value), document })),
     null,
-    MAX_DEPTH,
+    limits.depth,
   );
   return walk;
 }
@@ -88,10 +90,10 @@ function ownFields(document: Document): EmbeddedDocument {
 class Walk implements InferredFields {
   readonly fields: InferredField[] = [];
   complete = true;
-  readonly #until: number;
+  readonly #limits: InferenceLimits;
 
-  constructor(until: number) {
-    this.#until = until;
+  constructor(limits: InferenceLimits) {
+    this.#limits = limits;
   }
 
   /** The ids of the documents themselves. An id may be a document too; it is shown as one text. */
@@ -121,7 +123,7 @@ class Walk implements InferredFields {
   }
 
   async #at(above: InferredField | null, step: FieldPathStep, found: readonly Found[], depth: number): Promise<void> {
-    if (this.fields.length >= MAX_FIELDS || performance.now() > this.#until) {
+    if (this.fields.length >= this.#limits.fields || performance.now() > this.#limits.until) {
       this.complete = false;
       return;
     }
@@ -218,4 +220,29 @@ function possibleId(type: string, value: unknown): string | null {
 function cut(value: unknown): unknown {
   if (typeof value !== 'string' || value.length <= MAX_EXAMPLE) return value;
   return `${value.slice(0, MAX_EXAMPLE).toWellFormed()}…`;
+}
+
+/** Whether a text is a date with a time in JSON's form (RFC 3339). */
+function isDateTime(text: string): boolean {
+  return MOMENT.test(text);
+}
+
+/**
+ * Whether objects at one path are maps (for example from language to name): none of their names occurs in most of them.
+ * Then the names are values themselves, and the next document has others.
+ * @param counts how many of the objects have each name
+ * @param objects number of objects
+ */
+function areMapObjects(counts: ReadonlyMap<string, number>, objects: number): boolean {
+  if (counts.size < 2) return false;
+  for (const count of counts.values()) if (count > objects / 2) return false;
+  return true;
+}
+
+/** The type of a value in JSON Schema. */
+function jsonTypeOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number';
+  return typeof value;
 }

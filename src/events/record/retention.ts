@@ -46,11 +46,11 @@ export class Retention {
 
   /** By the clock that dates the rows: a process with a wrong clock would delete all of them. */
   async #cleanUpNow(): Promise<void> {
-    await this.orphanCleanup(await this.#options.log.now());
+    await this.deleteOldRows(await this.#options.log.now());
   }
 
   /** Raises the floor by age and size at the given time, and deletes below it. Returns the floor. */
-  async orphanCleanup(now: Date): Promise<number> {
+  async deleteOldRows(now: Date): Promise<number> {
     const { log, allowed, keepRows } = this.#options;
     const newest = await log.newest();
     const floor = await log.floor();

@@ -35,7 +35,7 @@ const RUN = {
   }),
 };
 
-const LEVEL = oneOf(['info', 'warn', 'error'], 'Time of the line.');
+const LEVEL = oneOf(['info', 'warn', 'error'], 'Severity of the line.');
 
 const position = (description: string) =>
   Type.String({ pattern: '^[1-9]\\d{0,14}-([1-9]\\d{0,14}|0)$', maxLength: 40, description });

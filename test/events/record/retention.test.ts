@@ -25,10 +25,10 @@ t.test('expired rows are deleted, and their positions are rejected', async (t) =
   await markLog(app, services.events.tail);
   await until(() => services.events.recorder.state.status === 'recording', 'this process records');
 
-  t.equal(await services.events.retention.orphanCleanup(new Date(Date.now() + 3_000_000)), 1, 'not before their age');
+  t.equal(await services.events.retention.deleteOldRows(new Date(Date.now() + 3_000_000)), 1, 'not before their age');
   t.equal((await app.inject('/events?since=1-1')).statusCode, 200);
 
-  const floor = await services.events.retention.orphanCleanup(new Date(Date.now() + 3_700_000));
+  const floor = await services.events.retention.deleteOldRows(new Date(Date.now() + 3_700_000));
   t.equal(floor, (await newest()) - KEPT, 'all but the newest');
   t.equal((await services.events.log.read(0, 5000)).at(0)?.number, floor);
   const response = await app.inject('/events?since=1-1');
@@ -44,7 +44,7 @@ t.test('rows beyond the size are deleted, oldest first', async (t) => {
   await until(() => services.events.recorder.state.status === 'recording', 'this process records');
   const before = await services.events.log.size();
   t.ok(before.bytes > LIMIT, `${before.bytes} bytes in ${before.rows} rows`);
-  const floor = await services.events.retention.orphanCleanup(new Date());
+  const floor = await services.events.retention.deleteOldRows(new Date());
   t.ok(floor > 1);
   const { rows, bytes } = await services.events.log.size();
   // Rows are assumed to have equal size: the rest is deleted in the next round.
@@ -58,7 +58,7 @@ t.test('a process that does not record leaves the log alone', async (t) => {
   for (let round = 0; round < 2; round += 1) await write(app, 900, 'x');
   await markLog(app, services.events.tail);
   await services.events.recorder.stop();
-  t.equal(await services.events.retention.orphanCleanup(new Date(Date.now() + 5_000)), 0);
+  t.equal(await services.events.retention.deleteOldRows(new Date(Date.now() + 5_000)), 0);
   t.ok((await counted(services)) >= 1800);
 });
 

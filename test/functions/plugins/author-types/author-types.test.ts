@@ -1,6 +1,7 @@
 /** Typings in an author's editor: valid programs compile, and each mistake is reported in its line. */
+import { BSON } from 'mongodb';
 import t from 'tap';
-import { inferFieldSchemas } from '../../../../src/collections/schema/field-types.ts';
+import { describeFields } from '../../../../src/collections/schema/collection-list.ts';
 import { generateTypings } from '../../../../src/functions/plugins/typings/typings.ts';
 import { HOST_OPERATIONS } from '../../../../src/functions/sandbox/sandbox.ts';
 import { compileForAuthors } from '../../../helpers/functions/author-program.ts';
@@ -15,7 +16,7 @@ const ORDER = {
   'rate */': 1,
   paidAt: null,
 };
-const TYPES = generateTypings([{ name: 'orders', sampled: 1, fields: inferFieldSchemas([ORDER]) }]);
+const TYPES = generateTypings([{ name: 'orders', sampled: 1, fields: await describeFields([BSON.serialize(ORDER)]) }]);
 
 const RIGHT = {
   'shop/total.ts': `
@@ -164,8 +165,8 @@ t.test('Each mistake is reported in its file.', async (t) => {
 });
 
 t.test('Names of fields cannot break out of the generated typings.', async (t) => {
-  const fields = inferFieldSchemas([
-    { '"; } declare const x: 1; //': 1, '\u2028': 'a', '*/ ${1} `': [null], __proto: {} },
+  const fields = await describeFields([
+    BSON.serialize({ '"; } declare const x: 1; //': 1, '\u2028': 'a', '*/ ${1} `': [null], __proto: {} }),
   ]);
   const types = generateTypings([{ name: 'odd', sampled: 1, fields }]);
   const script =
