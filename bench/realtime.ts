@@ -12,7 +12,7 @@ import { parseArgs } from 'node:util';
 import { BSON, Timestamp } from 'mongodb';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { parseCollectionName } from '../src/database/collection-names.ts';
-import { EMPTY_LOG_ROW, type LogRow } from '../src/events/log/log-row.ts';
+import { LOG_ROW_DEFAULTS, type LogRow } from '../src/events/log/log-row.ts';
 import { ByteBudget, byteBudgetLimits, MemoryAccount } from '../src/lib/memory/byte-budget.ts';
 import { Policies } from '../src/policies/policies.ts';
 import { parseQueryJson } from '../src/query/parse/parse-query.ts';
@@ -21,7 +21,7 @@ import { LogRowBatch } from '../src/realtime/hub/log-row-batch.ts';
 import type { SubscriptionGroupMember } from '../src/realtime/hub/subscription-group.ts';
 import { SubscriptionGroupIndex } from '../src/realtime/hub/subscription-group-index.ts';
 import { LiveQuery } from '../src/realtime/result/live-query.ts';
-import { toLiveQuerySpec, toRequestedQuery } from '../src/realtime/result/live-query-spec.ts';
+import { toLiveQuerySpec, toSubscriptionQuery } from '../src/realtime/result/live-query-spec.ts';
 import { LogRowView } from '../src/realtime/result/log-row-view.ts';
 import type { SnapshotReader } from '../src/realtime/result/snapshot-store.ts';
 import { encodeTextFrame } from '../src/realtime/wire/frames.ts';
@@ -42,7 +42,7 @@ const account = new MemoryAccount(new ByteBudget(byteBudgetLimits({ bytes: null,
 const noStore = {} as SnapshotReader;
 const live = (query: object) =>
   new LiveQuery(
-    toLiveQuerySpec(parseCollectionName('todos'), toRequestedQuery(parseQueryJson(query), false, new Date()), scope),
+    toLiveQuerySpec(parseCollectionName('todos'), toSubscriptionQuery(parseQueryJson(query), false, new Date()), scope),
     noStore,
     account,
   );
@@ -51,7 +51,7 @@ function rowOf(number: number): LogRow {
   const document = { _id: `d${number % 100}`, n: number % 10_000, title: `Title ${number}`, text: 'x'.repeat(300) };
   const raw = (value: object) => Buffer.from(BSON.serialize(value));
   return {
-    ...EMPTY_LOG_ROW,
+    ...LOG_ROW_DEFAULTS,
     number,
     epoch: 1,
     token: '',

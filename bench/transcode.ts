@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { BSON, type Document, ObjectId } from 'mongodb';
-import { JsonListEncoder, parseJson, toWireDocument } from '../src/database/json/json.ts';
+import { JsonListEncoder, parseStrictJson, toWireDocument } from '../src/database/json/json.ts';
 import { compare, machine } from './rounds.ts';
 
 const MOVIES = new URL('../node_modules/vega-datasets/data/movies.json', import.meta.url);
@@ -91,7 +91,7 @@ for (const [name, documents] of Object.entries(lists)) {
 
 const body = Buffer.from(JSON.stringify(toWireDocument(order(1))));
 const parsing = compare(
-  { name: 'parseJson', once: () => parseJson(body) },
+  { name: 'parseJson', once: () => parseStrictJson(body) },
   { name: 'JSON.parse', once: () => JSON.parse(body.toString()) },
 );
 console.log(

@@ -23,7 +23,7 @@ export { MillraceError, type ProblemDocument } from './problem.ts';
 export type { ListQuery, Query } from './query.ts';
 export type { SavedSession, SessionStore, TokenSource, User } from './session.ts';
 export type { SignInStore } from './sign-in.ts';
-export type { Socket, WebSocketClass } from './socket.ts';
+export type { WebSocketClass, WebSocketLike } from './socket.ts';
 
 export interface ClientOptions {
   /** A credential from elsewhere, such as an API key, or a function that returns one. It replaces signing in. */

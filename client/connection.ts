@@ -2,13 +2,12 @@
  * The single socket of all subscriptions of a client. It opens with the first and closes with the last, and after a disconnect it
  * reconnects and resumes each at its position.
  */
-
-import { FrameThrottle } from './frame-throttle.ts';
+import { OutgoingFrameThrottle } from './frame-throttle.ts';
 import type { LiveSubscription, ServerFrame } from './live-subscription.ts';
 import { retryDelayMs, watchNetwork } from './network.ts';
 import { MillraceError } from './problem.ts';
 import type { Session } from './session.ts';
-import { isSocketOpen, requireWebSocket, type Socket, type WebSocketClass } from './socket.ts';
+import { isSocketOpen, requireWebSocket, type WebSocketClass, type WebSocketLike } from './socket.ts';
 
 /** A shorter connection counts as a failure: the delay before the next attempt grows each time. */
 const STABLE_MS = 10_000;
@@ -28,8 +27,8 @@ export class Connection {
   readonly #queries = new Map<string, LiveSubscription>();
   /** Queries that the server could not run at the moment, each with its retry timer. */
   readonly #later = new Map<LiveSubscription, ReturnType<typeof setTimeout>>();
-  #socket: Socket | null = null;
-  #pace: FrameThrottle | null = null;
+  #socket: WebSocketLike | null = null;
+  #pace: OutgoingFrameThrottle | null = null;
   #welcomed = false;
   #welcomedAt: number | null = null;
   /** Whether the token was replaced since the last welcome: a second rejection ends everything. */
@@ -95,7 +94,7 @@ export class Connection {
     const WebSocket = requireWebSocket(this.#Socket);
     const socket = new WebSocket(this.#url, 'millrace.v1');
     this.#socket = socket;
-    this.#pace = new FrameThrottle((text) => {
+    this.#pace = new OutgoingFrameThrottle((text) => {
       if (isSocketOpen(socket)) socket.send(text);
     });
     // A server may accept the connection and then send nothing: the timer treats that as a lost connection.
@@ -120,7 +119,7 @@ export class Connection {
     });
   }
 
-  async #hello(socket: Socket): Promise<void> {
+  async #hello(socket: WebSocketLike): Promise<void> {
     try {
       const token = await this.#session.token();
       if (socket === this.#socket) this.#send(token === null ? { type: 'hello' } : { type: 'hello', token });
@@ -220,7 +219,7 @@ export class Connection {
     this.#silence = setTimeout(() => this.#again(), 2 * this.#heartbeatMs);
   }
 
-  async #lost(socket: Socket, code: number): Promise<void> {
+  async #lost(socket: WebSocketLike, code: number): Promise<void> {
     if (socket !== this.#socket) return;
     this.#drop();
     const refused = code >= REFUSED && code < COME_BACK && code !== NO_HELLO;

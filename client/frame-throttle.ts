@@ -8,7 +8,7 @@ const BURST = 60;
 const EACH_MS = 25;
 const PAUSE_MS = 250;
 
-export class FrameThrottle {
+export class OutgoingFrameThrottle {
   readonly #write: (text: string) => void;
   #waiting: string[] = [];
   #credit = BURST;

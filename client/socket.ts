@@ -1,6 +1,6 @@
 /** The part of a WebSocket that the client uses, so that the runtime's class and that of a package such as `ws` both fit. */
 
-export interface Socket {
+export interface WebSocketLike {
   readonly readyState: number;
   send(text: string): void;
   close(): void;
@@ -9,12 +9,12 @@ export interface Socket {
   addEventListener(type: 'close', listener: (event: { readonly code: number }) => void): void;
 }
 
-export type WebSocketClass = new (url: string, protocol: string) => Socket;
+export type WebSocketClass = new (url: string, protocol: string) => WebSocketLike;
 
 /** `OPEN` of the WebSockets standard. */
 const OPEN = 1;
 
-export function isSocketOpen({ readyState }: Socket): boolean {
+export function isSocketOpen({ readyState }: WebSocketLike): boolean {
   return readyState === OPEN;
 }
 

@@ -24,7 +24,7 @@ import { collectionAdminRoutes, collectionIndexRoutes } from './collections/http
 import { readRoutes } from './collections/http/read-routes.ts';
 import { writeRoutes } from './collections/http/write-routes.ts';
 import { CollectionList } from './collections/schema/collection-list.ts';
-import { CollectionSchemas } from './collections/schema/collection-schemas.ts';
+import { InferredCollectionSchemas } from './collections/schema/collection-schemas.ts';
 import { dashboardRoutes } from './dashboard/page-routes.ts';
 import { sessionRoutes } from './dashboard/session-routes.ts';
 import { emailRoutes } from './email/http/email-routes.ts';
@@ -39,13 +39,13 @@ import { jobRoutes } from './functions/http/job-routes.ts';
 import { pluginRoutes } from './functions/http/plugin-routes.ts';
 import { runRoutes } from './functions/http/run-routes.ts';
 import { typingsRoutes } from './functions/http/typings-routes.ts';
-import { anonymousAccess, authentication, cacheHeaders, readOnlyKeys } from './http/access/authentication.ts';
+import { authentication, cacheHeaders, readOnlyKeyGuard, skipAuthentication } from './http/access/authentication.ts';
 import { explainPolicies } from './http/access/explain-policies.ts';
-import { impersonationHeader, rejectImpersonatedWrites } from './http/access/impersonation.ts';
+import { impersonationHook, rejectImpersonatedWrites } from './http/access/impersonation.ts';
 import { BadCredentialThrottle, rateLimit } from './http/access/rate-limit.ts';
 import { requireAdminMfa } from './http/access/require-admin-mfa.ts';
 import { streamTickets } from './http/access/stream-tickets.ts';
-import { responseBasePath } from './http/base-path.ts';
+import { prefixResponseUrls } from './http/base-path.ts';
 import { formBodies, functionCallBodies, jsonBodies } from './http/body-parsers.ts';
 import { cors } from './http/cors.ts';
 import { developmentGuard } from './http/development-guard.ts';
@@ -55,10 +55,10 @@ import { errorHandling } from './http/errors.ts';
 import { exampleRoutes } from './http/example-routes.ts';
 import { healthRoutes } from './http/health.ts';
 import { methodNotAllowed } from './http/method-not-allowed.ts';
-import { declaredRoutes } from './http/openapi/declared-routes.ts';
-import { OpenApiDocuments, openApiRoutes } from './http/openapi/documented-routes.ts';
+import { openApiRouteCollector } from './http/openapi/declared-routes.ts';
+import { OpenApiDocuments, openApiDocumentRoute } from './http/openapi/documented-routes.ts';
 import type { DeclaredRoute } from './http/openapi/openapi.ts';
-import { publicHost } from './http/public-host.ts';
+import { hostValidation } from './http/public-host.ts';
 import { requestLog } from './http/request-log.ts';
 import { requestHeadLimit, requestProtection } from './http/request-protection.ts';
 import { createHttpServer } from './http/server.ts';
@@ -97,10 +97,10 @@ export async function buildApp(services: Services, log: Logger): Promise<Fastify
   await app.register(requestHeadLimit);
   await app.register(requestLog, { config, log });
   await app.register(errorHandling);
-  await app.register(responseBasePath);
-  await app.register(publicHost, { config });
+  await app.register(prefixResponseUrls);
+  await app.register(hostValidation, { config });
   await app.register(methodNotAllowed);
-  await app.register(declaredRoutes, { routes });
+  await app.register(openApiRouteCollector, { routes });
   await app.register(developmentGuard, { config });
   await app.register(rejectImpersonatedWrites);
 
@@ -112,7 +112,7 @@ export async function buildApp(services: Services, log: Logger): Promise<Fastify
   });
 
   await app.register(async function docs(context) {
-    await context.register(anonymousAccess);
+    await context.register(skipAuthentication);
     await context.register(rateLimit, { requestRate: new RequestRateLimiter(config.rate) });
     await context.register(docsRoutes);
   });
@@ -120,7 +120,7 @@ export async function buildApp(services: Services, log: Logger): Promise<Fastify
   await app.register(async function dashboard(context) {
     await context.register(dashboardRoutes);
     await context.register(async function dashboardSessions(context) {
-      await context.register(anonymousAccess);
+      await context.register(skipAuthentication);
       await context.register(rateLimit, { requestRate: new RequestRateLimiter(config.rate) });
       await context.register(jsonBodies, { config });
       await context.register(sessionRoutes, {
@@ -140,7 +140,7 @@ export async function buildApp(services: Services, log: Logger): Promise<Fastify
   });
 
   await app.register(async function signingIn(context) {
-    await context.register(anonymousAccess);
+    await context.register(skipAuthentication);
     await context.register(rateLimit, { requestRate: new RequestRateLimiter(config.rate) });
     await context.register(async function credentials(context) {
       await context.register(jsonBodies, { config });
@@ -174,9 +174,9 @@ export async function buildApp(services: Services, log: Logger): Promise<Fastify
     await context.register(authentication, { authenticator, badCredentials, isForeign });
     await context.register(streamTickets, { authenticator, badCredentials });
     await context.register(requireAdminMfa);
-    await context.register(readOnlyKeys);
+    await context.register(readOnlyKeyGuard);
     await context.register(rateLimit, { requestRate: services.requestRate });
-    await context.register(impersonationHeader, { impersonation: services.impersonation });
+    await context.register(impersonationHook, { impersonation: services.impersonation });
     await context.register(explainPolicies, { policies });
     await context.register(cacheHeaders);
     await context.register(async function documents(context) {
@@ -215,7 +215,7 @@ export async function buildApp(services: Services, log: Logger): Promise<Fastify
       });
       await context.register(deliveryRoutes, { policies, endpoints, sender, mode });
       await context.register(restHookRoutes, { authenticator, policies, endpoints, mode });
-      const described = new CollectionSchemas({ collections, registry, policies });
+      const described = new InferredCollectionSchemas({ collections, registry, policies });
       await context.register(discoveryRoutes, { policies, collections, registry, described, samples, publicUrl });
       const { runs, repeats } = functions;
       await context.register(runRoutes, { policies, streamedResponses, runs, repeats });
@@ -281,7 +281,7 @@ export async function buildApp(services: Services, log: Logger): Promise<Fastify
       version: VERSION,
       basePath: config.basePath,
     });
-    await context.register(openApiRoutes, { policies, openApi });
+    await context.register(openApiDocumentRoute, { policies, openApi });
     await context.register(typingsRoutes, { policies, seen });
     await context.register(eventRoutes, { policies, authenticator, impersonation: services.impersonation, events });
     await context.register(realtimeRoutes, { realtime, config });

@@ -79,7 +79,7 @@ export interface RunningServer {
 }
 
 /** The summary after a successful start. */
-export function summary(running: RunningServer): string {
+export function startupSummary(running: RunningServer): string {
   const { url, config, version, embedded, note, open } = running;
   const { svix } = config.webhooks;
   const allowed = open ? 'all clients have full access' : 'access by policies';

@@ -1,8 +1,8 @@
 /** Millrace's extensions of Fastify's types. */
 import type { ImpersonationTarget } from './auth/identity/impersonation-target.ts';
-import type { ClientPrincipal } from './auth/identity/principal.ts';
+import type { RequestPrincipal } from './auth/identity/principal.ts';
 import type { MillraceError } from './lib/errors.ts';
-import type { RouteDeclaration } from './openapi/operation.ts';
+import type { OpenApiRouteDeclaration } from './openapi/operation.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -19,12 +19,12 @@ declare module 'fastify' {
      * The principal of the request: set by http/access/authentication.ts in every context that authenticates, otherwise
      * anonymous.
      */
-    principal: ClientPrincipal;
+    principal: RequestPrincipal;
     /**
      * The authenticated principal, whose rate limits and quotas count: the principal, unless an administrator
      * impersonates another one (http/access/impersonation.ts).
      */
-    asker: ClientPrincipal;
+    asker: RequestPrincipal;
     /** The principal that an administrator impersonates; null for every other request. */
     as: ImpersonationTarget | null;
     /**
@@ -40,7 +40,7 @@ declare module 'fastify' {
 
   interface FastifyContextConfig {
     /** The route's part of the OpenAPI document; a route without it does not start. */
-    openApi?: RouteDeclaration;
+    openApi?: OpenApiRouteDeclaration;
     /** The route only reads, whatever its method says: a read-only key may use it. */
     reads?: boolean;
     /** The route also responds with `text/event-stream`. */

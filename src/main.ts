@@ -3,21 +3,21 @@
  * The process: reads the configuration, finds or starts the database, creates the services and the HTTP server,
  * listens, and closes all of it in order. Every startup error ends in one clear message and exit code 1.
  */
-import { missingBinary } from './requirements.ts';
+import { missingNativeBinding } from './requirements.ts';
 import './fastify.ts';
 import { setFlagsFromString } from 'node:v8';
 import pino, { type Logger } from 'pino';
 import { ANONYMOUS } from './auth/identity/principal.ts';
-import { HELP, summary, unknownSettings, VERSION } from './cli-text.ts';
+import { HELP, startupSummary, unknownSettings, VERSION } from './cli-text.ts';
 import { isCommand, runCommand } from './commands/commands.ts';
 import { type Config, ConfigError, loadConfig } from './config/config.ts';
 import { type EmbeddedDatabase, startEmbeddedDatabase } from './database/embedded/embedded.ts';
 import { UnusableDatabase } from './database/startup-error.ts';
 import { databaseWarnings } from './database/version-warnings.ts';
 import { consoleLogStream, LISTENING_PREFIX } from './http/console-log.ts';
-import { DiskSpace, type DiskSpaceState, formatMegabytes } from './lib/disk-space.ts';
+import { DiskSpaceMonitor, type DiskSpaceState, formatMegabytes } from './lib/disk-space.ts';
 import { MillraceError } from './lib/errors.ts';
-import { onStopSignal } from './lib/stop-signal.ts';
+import { waitForStopSignal } from './lib/stop-signal.ts';
 import type { Services } from './services.ts';
 
 /**
@@ -39,7 +39,7 @@ async function main(): Promise<0 | 1> {
   serveUnheard();
   const log = makeLog(config);
   for (const line of unknownSettings(process.env)) log.warn(line);
-  const stopping = onStopSignal(process.env);
+  const stopping = waitForStopSignal(process.env);
   await serve(config, log, stopping);
   return 0;
 }
@@ -62,7 +62,8 @@ async function serve(config: Config, log: Logger, stopping: Promise<string>): Pr
   if (typeof opened === 'string') return;
   const [embedded, { createServices }] = opened;
   let cannotServe = false;
-  const space = embedded && new DiskSpace({ folder: config.folder, onChange: (state) => reportSpace(log, state) });
+  const space =
+    embedded && new DiskSpaceMonitor({ folder: config.folder, onChange: (state) => reportSpace(log, state) });
   await space?.start();
   try {
     const parts = await Promise.race([
@@ -121,7 +122,7 @@ async function serveParts(
   const production = config.mode === 'production';
   for (const line of databaseWarnings({ ...about, authenticated: mongo.authenticated, production })) log.warn(line);
   const reported = { ...about, url: `${url}${server.basePath}`, config, note: auth.leftBehind };
-  print(summary({ ...reported, setUp, open: isOpen(policies) }));
+  print(startupSummary({ ...reported, setUp, open: isOpen(policies) }));
   try {
     const reason = await Promise.race([stopping, ...(embedded ? [lost(embedded, stopping)] : [])]);
     log.info(`${reason}, closing`);
@@ -213,7 +214,7 @@ function explain(error: unknown): string {
   if (error instanceof SuppressedError) return `${explain(error.suppressed)}\n${explain(error.error)}`;
   if (error instanceof MillraceError) return `${error.message}${error.hint ? `\n${error.hint}` : ''}`;
   if (error instanceof ConfigError || error instanceof UnusableDatabase) return error.message;
-  const missing = missingBinary(error);
+  const missing = missingNativeBinding(error);
   if (missing !== null) return missing;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

@@ -12,7 +12,7 @@ if (Number(process.versions.node.split('.')[0]) < NEEDED_NODE) {
 }
 
 /** How to fix a package without its binary part, as one line; null for any other error. */
-export function missingBinary(error: unknown): string | null {
+export function missingNativeBinding(error: unknown): string | null {
   if (!(error instanceof Error) || !/native binding|No native build was found/.test(error.message)) return null;
   const name = /node_modules[/\\]((?:@[^/\\]+[/\\])?[^/\\]+)/.exec(error.stack ?? '')?.[1] ?? 'A package';
   return (

@@ -20,21 +20,21 @@ import type { Config } from './config/config.ts';
 import { connectMongo, type Mongo, missingPrivilegesError } from './database/mongo.ts';
 import { Transactions } from './database/transactions.ts';
 import { Egress } from './egress/egress.ts';
-import { Audit } from './events/audit/audit.ts';
+import { AuditLog } from './events/audit/audit.ts';
 import { AuditStore } from './events/audit/audit-store.ts';
-import { createServerLogWriter, type LogTargets } from './events/log/log-callback.ts';
+import { createLogForwarder, type LogCallbacks } from './events/log/log-callback.ts';
 import { createEventServices, type EventServices } from './events/services.ts';
 import type { Files } from './files/files.ts';
 import { createFileServices } from './files/services.ts';
 import { createFunctionServices, type FunctionServices } from './functions/services.ts';
-import type { DiskSpace } from './lib/disk-space.ts';
+import type { DiskSpaceMonitor } from './lib/disk-space.ts';
 import { MillraceError } from './lib/errors.ts';
 import { ByteBudget, byteBudgetLimits } from './lib/memory/byte-budget.ts';
 import { OpenResponses } from './lib/streaming/open-responses.ts';
 import { Policies } from './policies/policies.ts';
 import { PolicyRegistry } from './policies/policy-registry.ts';
 import { PolicyStore } from './policies/policy-store.ts';
-import { Impersonation } from './policies/revalidation/impersonation.ts';
+import { ImpersonationService } from './policies/revalidation/impersonation.ts';
 import { StreamedResponses } from './policies/revalidation/streamed-responses.ts';
 import { QuotaCounter } from './quotas/quota-counter.ts';
 import { QuotaStore } from './quotas/quota-store.ts';
@@ -45,7 +45,7 @@ import { createWebhookServices, senderFor, type WebhookServices } from './webhoo
 export interface Services {
   readonly config: Config;
   readonly mongo: Mongo;
-  readonly space: DiskSpace | undefined;
+  readonly space: DiskSpaceMonitor | undefined;
   readonly auth: AuthServices;
   /** Access to servers whose URLs come from data. */
   readonly egress: Egress;
@@ -54,7 +54,7 @@ export interface Services {
   readonly requestRate: RequestRateLimiter;
   readonly policies: Policies;
   readonly policyRegistry: PolicyRegistry;
-  readonly impersonation: Impersonation;
+  readonly impersonation: ImpersonationService;
   readonly streamedResponses: StreamedResponses;
   readonly collections: Collections;
   readonly bulkWrites: BulkWrites;
@@ -67,7 +67,7 @@ export interface Services {
   readonly catalogue: CollectionAdmin;
   readonly files: Files;
   readonly events: EventServices;
-  readonly audit: Audit;
+  readonly audit: AuditLog;
   readonly webhooks: WebhookServices;
   readonly functions: FunctionServices;
   readonly realtime: Realtime;
@@ -84,7 +84,7 @@ export interface CreateServicesOptions {
   /** Called with advice for operators, and with errors after which work continues. */
   readonly onAdvice?: (text: string) => void;
   /** The disk space of the embedded database, if that is the database. */
-  readonly space?: DiskSpace | undefined;
+  readonly space?: DiskSpaceMonitor | undefined;
 }
 
 /**
@@ -118,7 +118,7 @@ async function createServicesOn(
   mongo: Mongo,
   config: Config,
   cleanup: AsyncDisposableStack,
-  { onError, onEmail, onAdvice, space }: LogTargets & Pick<Required<CreateServicesOptions>, 'onEmail' | 'space'>,
+  { onError, onEmail, onAdvice, space }: LogCallbacks & Pick<Required<CreateServicesOptions>, 'onEmail' | 'space'>,
 ): Promise<Services> {
   const { mode } = config;
   const { publicUrl } = config.server;
@@ -144,7 +144,7 @@ async function createServicesOn(
   const oauth = createOAuthServices({ mongo, transactions, egress, mode, config: config.auth, auth, onError, cleanup });
 
   const budget = new ByteBudget(byteBudgetLimits(config.held));
-  const impersonation = new Impersonation({ authenticator, policies, activity, mode });
+  const impersonation = new ImpersonationService({ authenticator, policies, activity, mode });
   const openResponses = new OpenResponses({ budget });
   const streamedResponses = new StreamedResponses({ authenticator, policies, impersonation, openResponses });
   const registry = new CollectionRegistry(mongo);
@@ -190,7 +190,7 @@ async function createServicesOn(
     cleanup,
   });
 
-  const onLog = createServerLogWriter({ onError, onAdvice });
+  const onLog = createLogForwarder({ onError, onAdvice });
   const events = await createEventServices({ mongo, config: config.events, onLog, cleanup });
   // What every process caches and updates within a second.
   const held = [policyRegistry, oauth.providers, oauth.redirects, auth.email.emailTemplates];
@@ -201,7 +201,7 @@ async function createServicesOn(
   }
   await Promise.all(reloaders.map((it) => it.start(() => events.upToDate())));
   const { consumer } = events;
-  const audit = cleanup.adopt(new Audit({ store: new AuditStore(mongo), consumer }), (it) => it.stop());
+  const audit = cleanup.adopt(new AuditLog({ store: new AuditStore(mongo), consumer }), (it) => it.stop());
   await audit.start();
   auth.email.startNotices(consumer);
   if (quotaStore !== undefined)

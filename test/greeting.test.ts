@@ -1,7 +1,7 @@
 /** The startup output is true. */
 import { existsSync, readFileSync } from 'node:fs';
 import t from 'tap';
-import { summary, unknownSettings } from '../src/cli-text.ts';
+import { startupSummary, unknownSettings } from '../src/cli-text.ts';
 import { loadConfig } from '../src/config/config.ts';
 import { ALLOW_ALL_POLICY_ID } from '../src/policies/policy-set.ts';
 import { buildTestApp } from './helpers/app.ts';
@@ -44,7 +44,7 @@ t.test('variables that Kubernetes sets for services named millrace are not mista
 
 t.test('the summary says that everything is allowed only if it is', async (t) => {
   const running = { url: 'http://127.0.0.1:1', config: loadConfig({}), version: '6', embedded: true };
-  const said = (open: boolean) => summary({ ...running, note: null, setUp: null, open });
+  const said = (open: boolean) => startupSummary({ ...running, note: null, setUp: null, open });
   t.match(
     said(true),
     /all clients have full access, from this machine only.*curl http:\/\/127\.0\.0\.1:1\/api\/todos/s,

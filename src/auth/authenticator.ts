@@ -8,12 +8,12 @@ import { invalidToken } from './identity/auth-errors.ts';
 import {
   ANONYMOUS,
   type AuthenticatedPrincipal,
-  type ClientPrincipal,
   type KeyPrincipal,
   type Principal,
+  type RequestPrincipal,
 } from './identity/principal.ts';
 import { toPrincipal } from './identity/user.ts';
-import { principalDependencies, type Revocations } from './sessions/revocations.ts';
+import { principalDependencies, type RevokedPrincipals } from './sessions/revocations.ts';
 import type { SessionStore } from './sessions/session-store.ts';
 import type { AccessTokens } from './tokens/access-tokens.ts';
 import { toKeyPrincipal } from './tokens/api-key.ts';
@@ -53,7 +53,7 @@ export interface AuthenticatorDeps {
 }
 
 interface Kept {
-  readonly principal: ClientPrincipal;
+  readonly principal: RequestPrincipal;
   /** Milliseconds since 1970. */
   readonly until: number;
 }
@@ -67,7 +67,7 @@ interface SessionProof {
 
 /** Identifies a principal. */
 export interface PrincipalRef {
-  readonly kind: ClientPrincipal['kind'];
+  readonly kind: RequestPrincipal['kind'];
   /** Id of the user or key; empty for anonymous. */
   readonly id: string;
 }
@@ -90,12 +90,12 @@ export class Authenticator {
    * @param authorization the whole value of the header, `Bearer …`
    * @throws MillraceError `invalid-token`, at once or as a rejection
    */
-  authenticate(authorization: string): ClientPrincipal | Promise<ClientPrincipal> {
+  authenticate(authorization: string): RequestPrincipal | Promise<RequestPrincipal> {
     return this.getCached(authorization) ?? this.#verify(authorization);
   }
 
   /** The principal of a cached credential that is still trusted; undefined for any other. */
-  getCached(authorization: string): ClientPrincipal | undefined {
+  getCached(authorization: string): RequestPrincipal | undefined {
     const kept = this.#kept.get(authorization);
     if (kept === undefined) return undefined;
     const now = this.#now();
@@ -121,7 +121,7 @@ export class Authenticator {
    * The principal of a ticket; a ticket works once.
    * @throws MillraceError `invalid-token`
    */
-  async redeemTicket(ticket: string): Promise<ClientPrincipal> {
+  async redeemTicket(ticket: string): Promise<RequestPrincipal> {
     const taken = await this.#deps.oneTimeTokens.take('ticket', ticket);
     if (taken === null) throw invalidToken();
     return this.#byFacts(taken.facts);
@@ -131,7 +131,7 @@ export class Authenticator {
    * Reads the current state of a principal, without its credential.
    * @throws MillraceError `invalid-token` when its session, user, key or time has ended
    */
-  renew(principal: AuthenticatedPrincipal): Promise<ClientPrincipal> {
+  renew(principal: AuthenticatedPrincipal): Promise<RequestPrincipal> {
     return this.#byFacts(factsOf(principal));
   }
 
@@ -139,7 +139,7 @@ export class Authenticator {
    * Reads the current state of a principal, even if its token has expired: for work that began in time.
    * @throws MillraceError `invalid-token` when its session, user or key has ended
    */
-  refreshIgnoringExpiry(principal: AuthenticatedPrincipal): Promise<ClientPrincipal> {
+  refreshIgnoringExpiry(principal: AuthenticatedPrincipal): Promise<RequestPrincipal> {
     return this.#readConsistently(async () => {
       if (principal.kind === 'key') return this.#ofKey(principal.id);
       return this.#ofOpenSession({ ...principal, subject: principal.id });
@@ -150,7 +150,7 @@ export class Authenticator {
    * The current state of a principal, without a session: for work that continues with its rights, such as webhooks.
    * @returns null when it is gone: the user is deleted or disabled, the key is deleted or has expired
    */
-  principalFor({ kind, id }: PrincipalRef): Promise<ClientPrincipal | null> {
+  principalFor({ kind, id }: PrincipalRef): Promise<RequestPrincipal | null> {
     return this.#readConsistently(async () => {
       if (kind === 'anonymous') return ANONYMOUS;
       if (kind === 'key') {
@@ -168,7 +168,7 @@ export class Authenticator {
    * @returns the principal, and a pass for opening the stream again; null for anonymous
    * @throws MillraceError `invalid-token`
    */
-  async openStream(use: ReconnectTokenBinding): Promise<{ principal: ClientPrincipal; pass: string | null }> {
+  async openStream(use: ReconnectTokenBinding): Promise<{ principal: RequestPrincipal; pass: string | null }> {
     const entered = await this.redeemTicket(use.ticket);
     if (entered.kind === 'anonymous') return { principal: entered, pass: null };
     const expiresAt = this.#now() + STREAM_LIFETIME_MS;
@@ -183,12 +183,12 @@ export class Authenticator {
    * @returns null for a pass that is not valid, has expired, or belongs to another stream
    * @throws MillraceError `invalid-token` when the session, user or key has ended
    */
-  async resumeStream(pass: string, use: ReconnectTokenBinding): Promise<ClientPrincipal | null> {
+  async resumeStream(pass: string, use: ReconnectTokenBinding): Promise<RequestPrincipal | null> {
     const facts = this.#deps.passes.read(pass, use);
     return facts === null ? null : this.#byFacts(facts);
   }
 
-  #byFacts({ kind, id, session, expiresAt }: OneTimeTokenData['facts']): Promise<ClientPrincipal> {
+  #byFacts({ kind, id, session, expiresAt }: OneTimeTokenData['facts']): Promise<RequestPrincipal> {
     return this.#readConsistently(async () => {
       if (kind === 'key') return this.#ofKey(String(id));
       return this.#ofSession({ subject: String(id), session: String(session), expiresAt: Number(expiresAt) });
@@ -205,7 +205,7 @@ export class Authenticator {
   }
 
   /** Drops the principals that have changed from the cache, and calls the listeners. */
-  revoke({ ids, everything }: Pick<Revocations, 'ids' | 'everything'>): void {
+  revoke({ ids, everything }: Pick<RevokedPrincipals, 'ids' | 'everything'>): void {
     const still: PrincipalValidityCheck = (principal) => {
       const rests = principalDependencies(principal);
       return rests.length === 0 || !(everything || rests.some((id) => ids.has(id)));
@@ -215,7 +215,7 @@ export class Authenticator {
     for (const listener of this.#listeners) listener(still);
   }
 
-  async #verify(authorization: string): Promise<ClientPrincipal> {
+  async #verify(authorization: string): Promise<RequestPrincipal> {
     const [, credential] = BEARER.exec(authorization) ?? [];
     if (credential === undefined) throw invalidToken();
     return await this.#readConsistently(
@@ -225,7 +225,7 @@ export class Authenticator {
   }
 
   /** Reads again until nothing was revoked during the read, so that no ended principal is cached. */
-  async #readConsistently<P extends ClientPrincipal | null>(
+  async #readConsistently<P extends RequestPrincipal | null>(
     read: () => Promise<P>,
     then?: (principal: P) => void,
   ): Promise<P> {
@@ -243,7 +243,7 @@ export class Authenticator {
     }
   }
 
-  #keep(authorization: string, principal: ClientPrincipal): void {
+  #keep(authorization: string, principal: RequestPrincipal): void {
     const expiresAt = principal.kind === 'anonymous' ? null : principal.expiresAt;
     const until = Math.min(this.#now() + RETENTION_MS, expiresAt ?? Number.POSITIVE_INFINITY);
     this.#kept.set(authorization, { principal, until });
@@ -253,7 +253,7 @@ export class Authenticator {
     }
   }
 
-  async #byToken(token: string): Promise<ClientPrincipal> {
+  async #byToken(token: string): Promise<RequestPrincipal> {
     const proof = await this.#deps.tokens.verify(token).catch((error: unknown) => {
       // A MillraceError may mean that the database is unreachable; every other error means a bad token.
       throw error instanceof MillraceError ? error : invalidToken(error);
@@ -261,14 +261,14 @@ export class Authenticator {
     return this.#ofSession(proof);
   }
 
-  async #ofSession(proof: SessionProof): Promise<ClientPrincipal> {
+  async #ofSession(proof: SessionProof): Promise<RequestPrincipal> {
     const principal = await this.#ofOpenSession(proof);
     if (proof.expiresAt <= this.#now()) throw invalidToken();
     return principal;
   }
 
   /** The principal of an open session, even if its token has expired. */
-  async #ofOpenSession(proof: SessionProof): Promise<ClientPrincipal> {
+  async #ofOpenSession(proof: SessionProof): Promise<RequestPrincipal> {
     const { sessions, users } = this.#deps;
     const [session, user] = await Promise.all([sessions.find(proof.session), users.find(proof.subject)]);
     if (session === null || user === null || user.disabled || session.user !== user._id) throw invalidToken();

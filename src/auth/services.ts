@@ -4,14 +4,14 @@ import { AuditEvents } from '../database/audit-events.ts';
 import type { Mongo } from '../database/mongo.ts';
 import { loadSharedSecret } from '../database/shared-secret.ts';
 import { SigningSecret } from '../database/signing-secret.ts';
-import { SYSTEM_STAMP } from '../database/system-collection.ts';
+import { SYSTEM_CHANGE_STAMP } from '../database/system-collection.ts';
 import { createEmailServices, type EmailServices, mailWay } from '../email/services.ts';
 import type { Encryption } from '../lib/encryption.ts';
 import type { SigningKeys } from '../lib/signing-keys.ts';
 import { Authenticator } from './authenticator.ts';
 import { MagicLinkSignIn } from './magic-link/magic-link.ts';
 import { MagicLinkStore } from './magic-link/magic-link-store.ts';
-import { MfaChallenge } from './mfa/challenge.ts';
+import { MfaChallenges } from './mfa/challenge.ts';
 import { FactorSignIn } from './mfa/factor-sign-in.ts';
 import { FactorStore } from './mfa/factor-store.ts';
 import { Factors } from './mfa/totp-factor.ts';
@@ -22,7 +22,7 @@ import { PasswordStore } from './passwords/password-store.ts';
 import { Passwords } from './passwords/passwords.ts';
 import { ProviderStore } from './providers/provider-store.ts';
 import { ProviderTokenVault } from './providers/provider-tokens.ts';
-import { findRevocations, type RevocationLogRow } from './sessions/revocations.ts';
+import { findRevocations, type LogRowForRevocations } from './sessions/revocations.ts';
 import { SessionStore } from './sessions/session-store.ts';
 import { Sessions } from './sessions/sessions.ts';
 import { Recovery } from './sign-in/account-recovery.ts';
@@ -87,7 +87,7 @@ export interface AuthServices {
    */
   rotateKeys(dropOld: boolean): Promise<string>;
   /** @param rows of the event log; null when some were lost */
-  applyLogRows(rows: readonly RevocationLogRow[] | null): void;
+  applyLogRows(rows: readonly LogRowForRevocations[] | null): void;
 }
 
 export interface AuthServicesDeps {
@@ -184,7 +184,7 @@ export async function createAuthServices(deps: AuthServicesDeps): Promise<AuthSe
 
   const factors = new Factors({ store: factorStore, users, sessions, delays, activity, base, now });
   const passkeys = new Passkeys({ store: passkeyStore, users, sessions, oneTimeTokens, delays, activity, base, now });
-  const mfaGate = new MfaChallenge({ factors, passwords, oneTimeTokens });
+  const mfaGate = new MfaChallenges({ factors, passwords, oneTimeTokens });
   const recovery = new Recovery({ users, passwords, oneTimeTokens, activity, outbox, base });
   const signIn = new SignIn({ users, passwords, sessions, delays, mfaGate, activity, recovery, registration });
   const magicLinkSignIn = new MagicLinkSignIn({
@@ -220,7 +220,8 @@ export async function createAuthServices(deps: AuthServicesDeps): Promise<AuthSe
   keys.start();
   cleanup.adopt(outbox, (it) => it.close());
   outbox.start();
-  const deleteExpired = () => Promise.all([sessions.endExpired(SYSTEM_STAMP), activity.deleteExpired()]).catch(onError);
+  const deleteExpired = () =>
+    Promise.all([sessions.endExpired(SYSTEM_CHANGE_STAMP), activity.deleteExpired()]).catch(onError);
   cleanup.adopt(setInterval(deleteExpired, CLEANUP_MS).unref(), clearInterval);
 
   return {
@@ -255,7 +256,11 @@ export async function createAuthServices(deps: AuthServicesDeps): Promise<AuthSe
       const kid = await signingKeys.rotate(dropOld);
       await Promise.all(secrets.map((secret) => secret.rotate(dropOld)));
       authenticator.revoke({ ids: new Set(), everything: true });
-      await activity.record('system.signing-keys.rotated', { key: kid, revoked: dropOld ? 'yes' : 'no' }, SYSTEM_STAMP);
+      await activity.record(
+        'system.signing-keys.rotated',
+        { key: kid, revoked: dropOld ? 'yes' : 'no' },
+        SYSTEM_CHANGE_STAMP,
+      );
       return kid;
     },
     applyLogRows: (rows) => {

@@ -3,11 +3,11 @@ import type { Document } from 'mongodb';
 import { principalBindings } from '../policies/bindings.ts';
 import type { Scope } from '../policies/scope.ts';
 import {
-  combineScopeFilters,
   fieldHidden,
   isDatabaseFilterExact,
   isInScope,
   requireFilterableFields,
+  restrictFilterToScopes,
 } from '../policies/scope-filter.ts';
 import { bindVariables } from '../query/evaluate/bind-variables.ts';
 import { compileMatcher, type DocumentMatcher } from '../query/evaluate/match.ts';
@@ -39,10 +39,10 @@ export function bulkWriteFilter(
   const requested = boundFilter(scope, query, now);
   const { reader } = scope;
   const [path, ...others] = [...pathsInFilter(query.filter)].filter((one) => one !== '_id');
-  if (path === undefined) return combineScopeFilters(requested, scope);
+  if (path === undefined) return restrictFilterToScopes(requested, scope);
   if (reader === null) throw fieldHidden(path);
   requireFilterableFields(reader, [path, ...others]);
-  return combineScopeFilters(requested, reader, scope);
+  return restrictFilterToScopes(requested, reader, scope);
 }
 
 /**

@@ -17,10 +17,10 @@ import type { Quotas } from '../quotas/quotas.ts';
 import { type BulkTarget, bulkWriteFilter, compileBulkWriteMatcher } from './bulk-filter.ts';
 import type { CollectionRegistry } from './collection-registry.ts';
 import { collectionNotAvailable, duplicateKeyError } from './document-errors.ts';
-import type { OpenTransaction } from './open-transaction.ts';
+import type { TransactionContext } from './open-transaction.ts';
 import type { DocumentStore } from './store/store.ts';
 import { toStoredChange } from './store/stored-change.ts';
-import { encodeStoredDocument, type StoredDocument } from './store/stored-document.ts';
+import { type EtagDocument, encodeStoredDocument } from './store/stored-document.ts';
 import type { TransactionRunner } from './transaction-runner.ts';
 import type { JsonObject } from './write/build-document.ts';
 import type { RequestedChange } from './write/change-types.ts';
@@ -28,9 +28,9 @@ import type { WriteContext } from './write-context.ts';
 import type { WriteHooks } from './write-hooks.ts';
 import {
   type AnnotateWriteError,
-  finalizeCreates,
-  finalizeDeletes,
-  finalizeUpdates,
+  prepareCreates,
+  prepareDeletes,
+  prepareUpdates,
   type StoredState,
   toPipelineContext,
 } from './write-pipeline.ts';
@@ -80,7 +80,7 @@ export class BulkWrites {
     name: CollectionName,
     bodies: readonly JsonObject[],
     write: WriteContext,
-  ): Promise<readonly StoredDocument[]> {
+  ): Promise<readonly EtagDocument[]> {
     if (bodies.length > MAX_BULK_DOCUMENTS) {
       throw new MillraceError('too-many-documents', `${bodies.length} documents, ${MAX_BULK_DOCUMENTS} at most`);
     }
@@ -88,7 +88,7 @@ export class BulkWrites {
       error instanceof MillraceError ? error.at(`/${index}`) : error;
     const origin = { request: write.request, now: this.#now() };
     const pipeline = toPipelineContext(this.#deps.hooks, scope, name, origin, write.within);
-    const documents = await finalizeCreates(scope, bodies, pipeline, atIndex);
+    const documents = await prepareCreates(scope, bodies, pipeline, atIndex);
     const [creator, created] = [quotaIdOf(scope.principal), { documents: documents.length }];
     await this.#deps.atomic.run(async (within) => {
       await this.#deps.quotas?.reserve(creator, write.request, created, within.holds);
@@ -124,7 +124,7 @@ export class BulkWrites {
       // A batch of the cursor is at most 16 MB, whatever the number of documents.
       for await (const batch of store.within(session).byIds(name, ids)) {
         const stored = batch.map((raw) => ({ raw }));
-        const final = await finalizeUpdates(scope, change, stored, pipeline, ofDocument(scope.reader));
+        const final = await prepareUpdates(scope, change, stored, pipeline, ofDocument(scope.reader));
         // The final documents are in the order of the stored ones.
         const changes = await mapCooperatively(final.entries(), ([index, { old, next }]) => {
           const raw = batch[index];
@@ -161,7 +161,7 @@ export class BulkWrites {
       // Only hooks need the documents.
       for await (const batch of pipeline.hooks.length === 0 ? [] : store.within(session).byIds(name, ids)) {
         const stored = batch.map((raw) => ({ raw }));
-        await finalizeDeletes(stored, pipeline, ofDocument(scope.reader));
+        await prepareDeletes(stored, pipeline, ofDocument(scope.reader));
       }
       await store.removeMany(name, ids, stamp, session);
       return ids.length;
@@ -174,7 +174,7 @@ export class BulkWrites {
     requested: BulkTarget,
     write: WriteContext,
     now: Date,
-    work: (ids: readonly unknown[], within: OpenTransaction) => Promise<number>,
+    work: (ids: readonly unknown[], within: TransactionContext) => Promise<number>,
   ): Promise<AffectedCounts> {
     const { store, registry, atomic } = this.#deps;
     const filter = bulkWriteFilter(scope, requested, now);
@@ -202,7 +202,7 @@ export class BulkWrites {
     name: CollectionName,
     found: readonly unknown[],
     match: DocumentMatcher,
-    { session }: OpenTransaction,
+    { session }: TransactionContext,
   ): Promise<readonly unknown[]> {
     const ids: unknown[] = [];
     for await (const batch of this.#deps.store.within(session).byIds(name, found)) {

@@ -22,13 +22,13 @@ export interface CollectionSummary {
   readonly bytes: number;
   /** Number of indexes besides the one by id, including kinds that only other programs create. */
   readonly indexes: number;
-  readonly kind: CollectionKind;
+  readonly kind: CollectionType;
 }
 
 /** Kinds of collections. Only other programs create capped collections, time series and views. */
-export const COLLECTION_KINDS = ['collection', 'capped', 'timeseries', 'view'] as const;
+export const COLLECTION_TYPES = ['collection', 'capped', 'timeseries', 'view'] as const;
 
-export type CollectionKind = (typeof COLLECTION_KINDS)[number];
+export type CollectionType = (typeof COLLECTION_TYPES)[number];
 
 export class CollectionAdmin {
   readonly #mongo: Mongo;

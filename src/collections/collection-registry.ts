@@ -14,7 +14,7 @@ import { MONGO_ERROR_CODES, mongoErrorCode, withTranslatedErrors } from '../data
 import type { Mongo } from '../database/mongo.ts';
 import { ensureCollection } from '../database/system-collection.ts';
 import { MillraceError } from '../lib/errors.ts';
-import type { OpenTransaction } from './open-transaction.ts';
+import type { TransactionContext } from './open-transaction.ts';
 
 const IMAGES = { enabled: true } as const;
 
@@ -66,7 +66,7 @@ export class CollectionRegistry {
    * @throws MillraceError `write-conflict` for a collection without images, which is prepared before the second run
    * @throws MongoServerError error 48 (another client created it first); the second run finds the collection
    */
-  async ensureWithin(name: CollectionName, { session, created, unprepared }: OpenTransaction): Promise<void> {
+  async ensureWithin(name: CollectionName, { session, created, unprepared }: TransactionContext): Promise<void> {
     if (this.#known.has(name) || created.has(name)) return;
     const options = await this.#options(name);
     if (options === undefined) {

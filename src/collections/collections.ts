@@ -17,7 +17,7 @@ import type { Quotas } from '../quotas/quotas.ts';
 import type { CollectionRegistry } from './collection-registry.ts';
 import { collectionNotAvailable, documentTooBusy, duplicateKeyError } from './document-errors.ts';
 import { DocumentLookup } from './document-lookup.ts';
-import type { OpenTransaction } from './open-transaction.ts';
+import type { TransactionContext } from './open-transaction.ts';
 import { MAX_WRITE_ATTEMPTS, OptimisticRetry } from './optimistic-retry.ts';
 import { visibleDocument, visibleDocumentTag } from './read/document-view.ts';
 import { type ExpandDocuments, ExpansionBudget, type ExpansionOptions, expandDocumentBatch } from './read/expansion.ts';
@@ -26,17 +26,17 @@ import { type DocumentList, type ListDeps, readList } from './read/list.ts';
 import { type DocumentSample, hasReadableDocumentWithId, type SampleSize, sampleDocuments } from './read/sampling.ts';
 import { checkPreconditions, HIDDEN_DOCUMENT_TAG, NO_PRECONDITIONS } from './store/preconditions.ts';
 import { isComparableDocument, MAX_COMPARED_BYTES, toStoredChange } from './store/stored-change.ts';
-import { encodeStoredDocument, type StoredDocument, toStoredDocument } from './store/stored-document.ts';
+import { type EtagDocument, encodeStoredDocument, withEtag } from './store/stored-document.ts';
 import type { TransactionRunner } from './transaction-runner.ts';
 import type { JsonObject } from './write/build-document.ts';
 import type { RequestedChange } from './write/change-types.ts';
 import type { WriteContext, WriteScopes } from './write-context.ts';
 import type { WriteAction, WriteHooks } from './write-hooks.ts';
 import {
-  finalizeCreates,
-  finalizeDeletes,
-  finalizeUpdates,
   onlyOne,
+  prepareCreates,
+  prepareDeletes,
+  prepareUpdates,
   toPipelineContext,
   type WritePipelineContext,
 } from './write-pipeline.ts';
@@ -76,7 +76,7 @@ export class Collections {
     scope: Scope<'read'>,
     name: CollectionName,
     query: Query,
-    within?: OpenTransaction,
+    within?: TransactionContext,
   ): Promise<DocumentList> {
     const { store, registry } = this.#deps;
     const reads = within && store.within(within.session);
@@ -101,10 +101,7 @@ export class Collections {
     return (batch, hold) => expandDocumentBatch(this.#deps.store, batch, how, hold);
   }
 
-  /**
-   * A sample of the documents, bounded in time and bytes.
-   * @throws MillraceError `resource-not-available` when the collection was never created
-   */
+  /** A sample, bounded in time and bytes. @throws MillraceError `resource-not-available`: it was never created */
   async sample(scope: Scope<'read'>, name: CollectionName, size: SampleSize): Promise<DocumentSample> {
     const sample = await sampleDocuments(this.#deps.store, scope, name, size);
     if (sample.documents.length === 0 && !(await this.#deps.registry.exists(name))) throw collectionNotAvailable(name);
@@ -117,7 +114,12 @@ export class Collections {
   }
 
   /** @throws MillraceError `resource-not-available`, `document-not-found` */
-  async get(scope: Scope<'read'>, name: CollectionName, id: string, within?: OpenTransaction): Promise<StoredDocument> {
+  async get(
+    scope: Scope<'read'>,
+    name: CollectionName,
+    id: string,
+    within?: TransactionContext,
+  ): Promise<EtagDocument> {
     const raw = await this.#lookup.find(scope, name, id, within);
     const seen = raw === null ? null : await visibleDocument(scope, raw, true);
     if (seen === null) throw await this.#lookup.notFoundError(scope, name, id, undefined, within);
@@ -130,7 +132,7 @@ export class Collections {
     name: CollectionName,
     body: JsonObject,
     write: WriteContext,
-  ): Promise<StoredDocument> {
+  ): Promise<EtagDocument> {
     return this.#insert(scope, name, await this.#newDocument(scope, name, body, write), write);
   }
 
@@ -139,7 +141,7 @@ export class Collections {
     name: CollectionName,
     document: Document,
     write: WriteContext,
-  ): Promise<StoredDocument> {
+  ): Promise<EtagDocument> {
     const stored = encodeStoredDocument(document);
     const { store, registry, quotas } = this.#deps;
     const { request, within } = write;
@@ -164,7 +166,7 @@ export class Collections {
     id: string,
     body: JsonObject,
     write: WriteContext,
-  ): Promise<StoredDocument> {
+  ): Promise<EtagDocument> {
     for (let attempt = 1; ; attempt++) {
       if (update !== null) {
         const replaced = await this.#change(update, name, id, write, { kind: 'replace', body });
@@ -187,8 +189,7 @@ export class Collections {
         // Another write created the document first; after that error the transaction cannot continue.
         if (write.within) throw documentTooBusy(id);
         if (update === null) await this.#refuseExisting(create, name, id, write);
-        // The document exists, but the Scope does not include it, or the collation of the collection treats another id
-        // as equal to this one: a retry changes neither.
+        // The Scope does not include the document, or the collation treats another id as equal: a retry changes neither.
         const isHidden = update !== null && attempt > 1 && !includesAllDocuments(update);
         if (isHidden || attempt === MAX_WRITE_ATTEMPTS) throw error;
       }
@@ -202,29 +203,28 @@ export class Collections {
     id: string,
     change: RequestedChange,
     write: WriteContext,
-  ): Promise<StoredDocument> {
+  ): Promise<EtagDocument> {
     const changed = await this.#change(scope, name, id, write, change);
     if (changed === null) throw await this.#lookup.notFoundError(scope, name, id, write.preconditions, write.within);
     return changed;
   }
 
   /** Deletes a document and returns it as it was. */
-  async remove(scope: Scope<'delete'>, name: CollectionName, id: string, write: WriteContext): Promise<StoredDocument> {
+  async remove(scope: Scope<'delete'>, name: CollectionName, id: string, write: WriteContext): Promise<EtagDocument> {
     const { store } = this.#deps;
-    const attempt = async (within = write.within): Promise<StoredDocument | null | undefined> => {
+    const attempt = async (within = write.within): Promise<EtagDocument | null | undefined> => {
       const raw = await this.#lookup.find(scope, name, id, within);
       if (raw === null) return null;
       // Its id and its stamp are enough: a document that could not be written back unchanged can still be deleted.
       const stored = decodeDocumentId(raw);
-      const before = toStoredDocument(raw);
+      const before = withEtag(raw);
       if (write.preconditions !== NO_PRECONDITIONS)
         checkPreconditions(write.preconditions, await visibleDocumentTag(scope.reader, raw));
       const pipeline = this.#pipeline(scope, name, write, within);
-      // The hooks and the response must have seen what is deleted. A transaction also protects values that cannot be
-      // compared.
+      // Hooks must have seen what is deleted. A transaction also protects values that cannot be compared.
       const isShown = pipeline.hooks.length > 0 && within === undefined;
       if (isShown && !isComparableDocument(raw)) return this.#deps.atomic.run(attempt);
-      await finalizeDeletes([{ raw }], pipeline);
+      await prepareDeletes([{ raw }], pipeline);
       const mustStay = isShown || write.preconditions.ifMatch !== undefined || !isDatabaseFilterExact(scope);
       const unchanged = mustStay ? decodeExactDocumentMap(raw) : undefined;
       const stamp = stampFromPrincipal(scope, write.request);
@@ -248,15 +248,15 @@ export class Collections {
     id: string,
     write: WriteContext,
     change: RequestedChange,
-  ): Promise<StoredDocument | null> {
-    const attempt = async (within = write.within): Promise<StoredDocument | null | undefined> => {
+  ): Promise<EtagDocument | null> {
+    const attempt = async (within = write.within): Promise<EtagDocument | null | undefined> => {
       const raw = await this.#lookup.find(scope, name, id, within);
       if (raw === null) return null;
       const old = decodeExactDocument(raw);
       // Only a conditional write needs the entity tag of what it replaces.
       if (write.preconditions !== NO_PRECONDITIONS)
         checkPreconditions(write.preconditions, await visibleDocumentTag(scope.reader, raw));
-      const [final] = await finalizeUpdates(scope, change, [{ raw, old }], this.#pipeline(scope, name, write, within));
+      const [final] = await prepareUpdates(scope, change, [{ raw, old }], this.#pipeline(scope, name, write, within));
       const changed = toStoredChange(raw, old, onlyOne(final).next, change.kind);
       // Both states do not fit into one command: a transaction protects the state that was read instead.
       if (within === undefined && changed.bytes > MAX_COMPARED_BYTES) return this.#deps.atomic.run(attempt);
@@ -283,7 +283,7 @@ export class Collections {
     body: JsonObject,
     write: WriteContext,
   ): Promise<Document> {
-    const [document] = await finalizeCreates(scope, [body], this.#pipeline(scope, name, write));
+    const [document] = await prepareCreates(scope, [body], this.#pipeline(scope, name, write));
     return onlyOne(document);
   }
 

@@ -1,11 +1,11 @@
 /** Errors of document operations: the same cause gets the same wording everywhere. */
 import type { Document } from 'mongodb';
 import { type CollectionName, type ForeignCollectionName, isCollectionName } from '../database/collection-names.ts';
-import { duplicateKey, uniqueViolation, violatedIndexFields } from '../database/errors.ts';
+import { duplicateKey, rejectingIndexFields, uniqueViolation } from '../database/errors.ts';
 import { idText } from '../database/json/ids.ts';
 import { MillraceError } from '../lib/errors.ts';
 import type { Scope } from '../policies/scope.ts';
-import { hidesFields, isReadable } from '../policies/scope-filter.ts';
+import { hidesFields, isFieldReadable } from '../policies/scope-filter.ts';
 
 /** The error for a collection that was never created. */
 export function collectionNotAvailable(name: CollectionName | ForeignCollectionName): MillraceError {
@@ -46,11 +46,11 @@ export function isAccessDenied(error: unknown): boolean {
 export function redactIndexError(error: unknown, reader: Scope<'read'> | null): unknown {
   if (!(error instanceof MillraceError)) return error;
   const isUnique = error.code === 'unique-violation';
-  const refused = isUnique ? [] : violatedIndexFields(error);
+  const refused = isUnique ? [] : rejectingIndexFields(error);
   if (!isUnique && refused.length === 0) return error;
   if (reader !== null && !hidesFields(reader)) return error;
   const fields = isUnique ? violatedFields(error) : refused;
-  if (reader !== null && fields.length > 0 && fields.every((path) => isReadable(reader, path))) return error;
+  if (reader !== null && fields.length > 0 && fields.every((path) => isFieldReadable(reader, path))) return error;
   if (!isUnique)
     return new MillraceError(error.code, 'An index of the collection cannot contain this document', { cause: error });
   return new MillraceError('unique-violation', 'Another document has a value that must be unique', { cause: error });

@@ -8,7 +8,7 @@ import type { Scope } from '../policies/scope.ts';
 import { includesAllDocuments, isDatabaseFilterExact, toDatabaseFilter } from '../policies/scope-filter.ts';
 import type { CollectionRegistry } from './collection-registry.ts';
 import { collectionNotAvailable, documentNotFound } from './document-errors.ts';
-import type { OpenTransaction } from './open-transaction.ts';
+import type { TransactionContext } from './open-transaction.ts';
 import { checkPreconditions, type Preconditions } from './store/preconditions.ts';
 import type { DocumentStore } from './store/store.ts';
 
@@ -22,7 +22,7 @@ export class DocumentLookup {
   }
 
   /** The raw document, or null when the Scope includes none. */
-  async find(scope: Scope, name: CollectionName, id: string, within?: OpenTransaction): Promise<Buffer | null> {
+  async find(scope: Scope, name: CollectionName, id: string, within?: TransactionContext): Promise<Buffer | null> {
     const found = await this.#found(scope, name, id, within);
     // Nearly always the database's result is certain. Then no list is built, and nothing is awaited.
     if (found === null || isDatabaseFilterExact(scope)) return found;
@@ -37,7 +37,7 @@ export class DocumentLookup {
     scope: Scope,
     name: CollectionName,
     id: string,
-    within: OpenTransaction | undefined,
+    within: TransactionContext | undefined,
   ): Promise<Buffer | null> {
     const filter = toDatabaseFilter(scope);
     const canonical = await this.#store.find(name, idFromText(id), filter, within?.session);
@@ -59,7 +59,7 @@ export class DocumentLookup {
     name: CollectionName,
     id: string,
     preconditions?: Preconditions,
-    within?: OpenTransaction,
+    within?: TransactionContext,
   ): Promise<Error> {
     const { reader } = scope;
     if (reader !== null && !includesAllDocuments(scope) && (await this.find(reader, name, id, within)) !== null) {

@@ -120,7 +120,7 @@ export function planIndexes(requested: readonly Index[], existing: readonly Exis
 }
 
 /** Each index once: other programs may have created one with the id at its end, and one without. */
-export function dedupeIndexes<T extends ExistingIndex>(existing: readonly T[]): readonly T[] {
+export function removeDuplicateIndexes<T extends ExistingIndex>(existing: readonly T[]): readonly T[] {
   return [...new Map(existing.map((one) => [signatureOf(one.index), one])).values()];
 }
 
@@ -133,7 +133,7 @@ function signatureOf({ fields, unique, sparse }: Index): string {
  * The key of an index for the database. It ends in the id, as the sort of every page does, so pages through documents
  * with equal keys are read in index order.
  */
-export function indexKeyOf(index: Index): Map<string, 1 | -1> {
+export function toIndexKeyPattern(index: Index): Map<string, 1 | -1> {
   const key = new Map<string, 1 | -1>(
     index.fields.map((field) =>
       field.startsWith('-') ? [parseQueryPath(field.slice(1)), -1] : [parseQueryPath(field), 1],
@@ -162,7 +162,7 @@ function withoutLastId(index: Index): Index {
  * field `a_1_b` is written like the fields `a` and `b`, so the later one of the two is numbered.
  * @param existing names in use
  */
-export function indexNames(indexes: readonly Index[], existing: readonly string[]): readonly string[] {
+export function generateIndexNames(indexes: readonly Index[], existing: readonly string[]): readonly string[] {
   const taken = new Set(existing);
   return indexes.map((index) => {
     const first = nameOf(index);
@@ -174,7 +174,7 @@ export function indexNames(indexes: readonly Index[], existing: readonly string[
 }
 
 function nameOf(index: Index): string {
-  const key = [...indexKeyOf(index)].map(([path, direction]) => `${path}_${direction}`).join('_');
+  const key = [...toIndexKeyPattern(index)].map(([path, direction]) => `${path}_${direction}`).join('_');
   return `${key}${index.unique ? '_unique' : ''}${index.sparse ? '_sparse' : ''}`;
 }
 

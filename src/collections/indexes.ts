@@ -18,13 +18,13 @@ import type { Scope } from '../policies/scope.ts';
 import type { CollectionRegistry } from './collection-registry.ts';
 import { collectionNotAvailable } from './document-errors.ts';
 import {
-  dedupeIndexes,
   type ExistingIndex,
+  generateIndexNames,
   type Index,
-  indexKeyOf,
-  indexNames,
   parseDatabaseIndex,
   planIndexes,
+  removeDuplicateIndexes,
+  toIndexKeyPattern,
 } from './index-plan.ts';
 import { type IndexUsage, readIndexUsage, UNKNOWN_INDEX_USAGE } from './index-usage.ts';
 import type { SortIndexes } from './store/sort-indexes.ts';
@@ -47,7 +47,10 @@ export class Indexes {
     if (existing === null) throw collectionNotAvailable(name);
     if (existing.length === 0) return [];
     const uses = await readIndexUsage(this.#mongo, name);
-    return dedupeIndexes(existing).map((one) => ({ ...one.index, ...(uses.get(one.name) ?? UNKNOWN_INDEX_USAGE) }));
+    return removeDuplicateIndexes(existing).map((one) => ({
+      ...one.index,
+      ...(uses.get(one.name) ?? UNKNOWN_INDEX_USAGE),
+    }));
   }
 
   /**
@@ -68,7 +71,7 @@ export class Indexes {
       const collection = this.#mongo.data.collection(name);
       if (create.length > 0) {
         // One command: the server builds all of the new indexes or none.
-        const names = indexNames(
+        const names = generateIndexNames(
           create,
           existing.map((index) => index.name),
         );
@@ -77,7 +80,7 @@ export class Indexes {
       }
       for (const index of drop) await withTranslatedErrors(() => collection.dropIndex(index));
       this.#sortIndexes.forget(name);
-      return dedupeIndexes((await this.#existing(name)) ?? []).map(({ index }) => index);
+      return removeDuplicateIndexes((await this.#existing(name)) ?? []).map(({ index }) => index);
     });
   }
 
@@ -99,7 +102,7 @@ export class Indexes {
 
 function toDescription(index: Index, name = ''): IndexDescription {
   const { unique, sparse } = index;
-  return { key: indexKeyOf(index), name, ...(unique ? { unique } : {}), ...(sparse ? { sparse } : {}) };
+  return { key: toIndexKeyPattern(index), name, ...(unique ? { unique } : {}), ...(sparse ? { sparse } : {}) };
 }
 
 async function refusing<T>(build: () => Promise<T>): Promise<T> {

@@ -3,7 +3,7 @@ import type { ClientSession } from 'mongodb';
 import type { CollectionName } from '../database/collection-names.ts';
 import type { QuotaReservation } from '../quotas/quotas.ts';
 
-export interface OpenTransaction {
+export interface TransactionContext {
   readonly session: ClientSession;
   /** Collections created in this transaction: other sessions do not see them yet. */
   readonly created: Set<CollectionName>;

@@ -7,7 +7,7 @@ import type { Transactions } from '../database/transactions.ts';
 import { Semaphore } from '../lib/concurrency/semaphore.ts';
 import type { QuotaReservation } from '../quotas/quotas.ts';
 import type { CollectionRegistry } from './collection-registry.ts';
-import type { OpenTransaction } from './open-transaction.ts';
+import type { TransactionContext } from './open-transaction.ts';
 
 /**
  * Large transactions run one at a time: each holds its documents several times in memory here, and takes a good part of
@@ -31,10 +31,10 @@ export class TransactionRunner {
    * @param within the transaction that is already open, if any: then `work` becomes part of it
    * @throws MillraceError `overloaded` when the transaction is large and too many large ones are waiting
    */
-  async run<T>(work: (within: OpenTransaction) => Promise<T>, within?: OpenTransaction): Promise<T> {
+  async run<T>(work: (within: TransactionContext) => Promise<T>, within?: TransactionContext): Promise<T> {
     if (within !== undefined) return work(within);
     let needsTurn = false;
-    const noticed = async (open: OpenTransaction): Promise<T> => {
+    const noticed = async (open: TransactionContext): Promise<T> => {
       try {
         return await work(open);
       } finally {
@@ -50,7 +50,7 @@ export class TransactionRunner {
     return this.#largeTurn.run(() => this.#transact(work, true));
   }
 
-  async #transact<T>(work: (within: OpenTransaction) => Promise<T>, large: boolean): Promise<T> {
+  async #transact<T>(work: (within: TransactionContext) => Promise<T>, large: boolean): Promise<T> {
     const created = new Set<CollectionName>();
     const unprepared = new Set<CollectionName>();
     const holds: QuotaReservation[] = [];

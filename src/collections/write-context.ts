@@ -1,6 +1,6 @@
 /** Context of every document write besides its Scope: its request and its conditions. */
 import type { Scope } from '../policies/scope.ts';
-import type { OpenTransaction } from './open-transaction.ts';
+import type { TransactionContext } from './open-transaction.ts';
 import type { Preconditions } from './store/preconditions.ts';
 
 /** The request a write belongs to. */
@@ -8,7 +8,7 @@ export interface WriteContext {
   readonly request: string;
   readonly preconditions: Preconditions;
   /** The transaction of the write, if any. */
-  readonly within?: OpenTransaction;
+  readonly within?: TransactionContext;
 }
 
 /** The Scopes of a replacement: for changing an existing document, and for creating a missing one. */

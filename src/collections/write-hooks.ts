@@ -1,8 +1,8 @@
 /** The interface of write hooks. This layer does not know the hooks; others register theirs here. */
 import type { CollectionName } from '../database/collection-names.ts';
 import type { MillraceError } from '../lib/errors.ts';
-import type { OpenTransaction } from './open-transaction.ts';
-import type { JsonObject, WriteOrigin } from './write/build-document.ts';
+import type { TransactionContext } from './open-transaction.ts';
+import type { JsonObject, WriteAttribution } from './write/build-document.ts';
 
 export type WriteAction = 'create' | 'update' | 'delete';
 
@@ -18,9 +18,9 @@ export interface WriteHookInput {
 export interface WriteHookContext {
   readonly collection: CollectionName;
   readonly action: WriteAction;
-  readonly origin: WriteOrigin;
+  readonly origin: WriteAttribution;
   /** The transaction of the writes, if any. */
-  readonly within: OpenTransaction | undefined;
+  readonly within: TransactionContext | undefined;
 }
 
 /** Null keeps the write. An object replaces the fields that were sent. An error rejects the write. */

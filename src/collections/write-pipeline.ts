@@ -12,7 +12,7 @@ import { encodeDocumentJson } from '../database/json/json.ts';
 import { MillraceError } from '../lib/errors.ts';
 import type { Scope } from '../policies/scope.ts';
 import { hidesFields } from '../policies/scope-filter.ts';
-import type { OpenTransaction } from './open-transaction.ts';
+import type { TransactionContext } from './open-transaction.ts';
 import {
   amendProposedWrite,
   authorizeWrite,
@@ -20,7 +20,7 @@ import {
   proposeCreate,
   proposeUpdate,
 } from './write/authorize-write.ts';
-import type { JsonObject, WriteOrigin } from './write/build-document.ts';
+import type { JsonObject, WriteAttribution } from './write/build-document.ts';
 import type { RequestedChange } from './write/change-types.ts';
 import type { WriteAction, WriteHook, WriteHookContext, WriteHooks } from './write-hooks.ts';
 
@@ -39,8 +39,8 @@ export function toPipelineContext(
   hooks: WriteHooks | undefined,
   { action, principal }: Scope<WriteAction>,
   collection: CollectionName,
-  origin: Omit<WriteOrigin, 'principal'>,
-  within: OpenTransaction | undefined,
+  origin: Omit<WriteAttribution, 'principal'>,
+  within: TransactionContext | undefined,
 ): WritePipelineContext {
   const registered = hooks?.hooksFor(collection, action) ?? [];
   return { hooks: registered, collection, action, origin: { principal, ...origin }, within };
@@ -73,7 +73,7 @@ interface WriteSteps<I, P> {
  * @throws MillraceError `forbidden`, `field-not-writable`, `invalid-id`, `unsupported-field-name`, and errors and
  * rejections of hooks
  */
-export async function finalizeCreates(
+export async function prepareCreates(
   scope: Scope<'create'>,
   bodies: readonly JsonObject[],
   context: WritePipelineContext,
@@ -95,7 +95,7 @@ export async function finalizeCreates(
  * @throws MillraceError `forbidden`, `field-hidden`, `field-not-writable`, what the change throws, and errors and
  * rejections of hooks
  */
-export function finalizeUpdates(
+export function prepareUpdates(
   scope: Scope<'update'>,
   change: RequestedChange,
   stored: readonly StoredState[],
@@ -117,7 +117,7 @@ export function finalizeUpdates(
  * Lets hooks check deletions, which the Scope has allowed already. Fields that a hook returns have no effect.
  * @throws MillraceError errors and rejections of hooks
  */
-export async function finalizeDeletes(
+export async function prepareDeletes(
   stored: readonly StoredState[],
   context: WritePipelineContext,
   annotate?: AnnotateWriteError<StoredState>,

@@ -11,7 +11,7 @@ import { normalizeSignInName, type User } from '../auth/identity/user.ts';
 import { checkPasswordStrength } from '../auth/passwords/passwords.ts';
 import type { Users } from '../auth/users/users.ts';
 import { ConfigError, type Environment, loadConfig } from '../config/config.ts';
-import { SYSTEM_STAMP } from '../database/system-collection.ts';
+import { SYSTEM_CHANGE_STAMP } from '../database/system-collection.ts';
 import type { CommandOutcome } from './commands.ts';
 import { withAuth } from './database.ts';
 
@@ -52,7 +52,7 @@ export async function admin(words: readonly string[], env: Environment): Promise
     const there = await users.byName(normalizeSignInName(email));
     const user =
       there === null
-        ? await users.create({ kind: 'admin', email, password, roles }, SYSTEM_STAMP)
+        ? await users.create({ kind: 'admin', email, password, roles }, SYSTEM_CHANGE_STAMP)
         : await fix(users, there, password, roles);
     return { text: `${email} is now an administrator with the role ${roles.join(' and ')} (${user._id})` };
   });
@@ -66,7 +66,7 @@ async function fix(users: Users, there: User, password: string, roles: readonly 
     ]);
   }
   checkPasswordStrength(password, there.names);
-  const user = await users.change(there._id, { roles, disabled: false }, SYSTEM_STAMP);
-  await users.setPassword(user, password, 'password-reset', SYSTEM_STAMP);
+  const user = await users.change(there._id, { roles, disabled: false }, SYSTEM_CHANGE_STAMP);
+  await users.setPassword(user, password, 'password-reset', SYSTEM_CHANGE_STAMP);
   return user;
 }

@@ -24,7 +24,7 @@ export function isAllowedRedirect(address: string, allowed: readonly string[]): 
 }
 
 /** Whether a URL opens a native app by a custom scheme. @param address a valid URL */
-export function isAppUrl(address: string): boolean {
+export function isCustomSchemeUrl(address: string): boolean {
   return !/^https?:/.test(address);
 }
 

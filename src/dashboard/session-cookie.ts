@@ -8,7 +8,7 @@ const NAME = 'millrace';
 /** As long as a session lives without use, in seconds. */
 const MAX_AGE_S = 30 * 24 * 3_600;
 
-export function sessionCookie(token: string, scope: CookieScope): string {
+export function serializeSessionCookie(token: string, scope: CookieScope): string {
   return `${cookieName(NAME, scope)}=${token}; Max-Age=${MAX_AGE_S}; ${attributes(scope)}`;
 }
 

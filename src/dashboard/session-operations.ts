@@ -2,7 +2,12 @@
 import Type from 'typebox';
 import { VERIFY_OTP_BODY } from '../auth/http/magic-link-routes.ts';
 import { PASSKEY_LOGIN_BODY } from '../auth/http/passkey-routes.ts';
-import { CODE_EXCHANGE_BODY, FACTOR_LOGIN_BODY, LOGIN_BODY, TOKEN_SCHEMA } from '../auth/http/request-schemas.ts';
+import {
+  CODE_EXCHANGE_BODY,
+  FACTOR_LOGIN_BODY,
+  LOGIN_BODY,
+  TOKEN_STRING_SCHEMA,
+} from '../auth/http/request-schemas.ts';
 import {
   declareOperation,
   jsonBody,
@@ -15,7 +20,7 @@ import {
 const tag = 'admin';
 
 /** By the link of a letter, with the secret that stood after `#`. */
-const LINK_LOGIN = Type.Object({ linkToken: TOKEN_SCHEMA }, { additionalProperties: false });
+const LINK_LOGIN = Type.Object({ linkToken: TOKEN_STRING_SCHEMA }, { additionalProperties: false });
 
 /**
  * By a password, by a passkey, by the code with which a sign-in at a provider ended, by the link or the code of a letter, or by

@@ -3,7 +3,7 @@
  * pages keep in memory and send as any client does. Only pages of this server may ask (`Origin`).
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { rejectQueryParameters, sessionOriginOf } from '../auth/http/request-context.ts';
+import { rejectAllQueryParameters, sessionOriginOf } from '../auth/http/request-context.ts';
 import { invalidToken, magicLinkDisabled } from '../auth/identity/auth-errors.ts';
 import { ANONYMOUS } from '../auth/identity/principal.ts';
 import type { MagicLinkSignIn } from '../auth/magic-link/magic-link.ts';
@@ -22,7 +22,7 @@ import { MillraceError } from '../lib/errors.ts';
 import { validateBody } from '../lib/parse-body.ts';
 import { requestBaseUrl } from '../lib/request.ts';
 import type { Policies } from '../policies/policies.ts';
-import { clearedSessionCookie, readRefreshToken, sessionCookie } from './session-cookie.ts';
+import { clearedSessionCookie, readRefreshToken, serializeSessionCookie } from './session-cookie.ts';
 import { CREATE_SESSION_BODY, DASHBOARD_SESSION_OPERATIONS } from './session-operations.ts';
 
 export interface SessionRoutesOptions {
@@ -63,7 +63,7 @@ export async function sessionRoutes(app: FastifyInstance, options: SessionRoutes
       throw new MillraceError('forbidden', 'Only the dashboard itself can use its session');
     }
   });
-  rejectQueryParameters(app);
+  rejectAllQueryParameters(app);
 
   app.get('/dashboard/session', { config: DASHBOARD_SESSION_OPERATIONS.get }, async (request) => ({
     signedIn: held(request) !== null,
@@ -92,7 +92,9 @@ export async function sessionRoutes(app: FastifyInstance, options: SessionRoutes
       return signIn.login(body.username, body.password, body.code, origin);
     };
     const tokens = await open();
-    return reply.header('set-cookie', sessionCookie(tokens.refreshToken, scopeOf(request))).send(access(tokens));
+    return reply
+      .header('set-cookie', serializeSessionCookie(tokens.refreshToken, scopeOf(request)))
+      .send(access(tokens));
   });
 
   app.put('/dashboard/session', { config: DASHBOARD_SESSION_OPERATIONS.renew }, async (request, reply) => {
@@ -106,7 +108,9 @@ export async function sessionRoutes(app: FastifyInstance, options: SessionRoutes
         reply.header('set-cookie', clearedSessionCookie(scopeOf(request)));
       throw error;
     });
-    return reply.header('set-cookie', sessionCookie(tokens.refreshToken, scopeOf(request))).send(access(tokens));
+    return reply
+      .header('set-cookie', serializeSessionCookie(tokens.refreshToken, scopeOf(request)))
+      .send(access(tokens));
   });
 
   app.delete('/dashboard/session', { config: DASHBOARD_SESSION_OPERATIONS.end }, async (request, reply) => {

@@ -8,7 +8,7 @@ import { withTranslatedErrors } from './errors.ts';
 import type { Mongo } from './mongo.ts';
 import {
   type ChangeStamp,
-  createSystemCollection,
+  ensureSystemCollection,
   newDocumentMeta,
   type SystemDocumentMeta,
 } from './system-collection.ts';
@@ -37,7 +37,7 @@ export class AuditEvents {
   }
 
   async start(): Promise<void> {
-    await createSystemCollection(this.#mongo, ACTIVITY, [{ key: { '_meta.createdAt': 1 } }]);
+    await ensureSystemCollection(this.#mongo, ACTIVITY, [{ key: { '_meta.createdAt': 1 } }]);
   }
 
   /**

@@ -21,7 +21,7 @@ import {
   MONGO_ERROR_CODES,
   type MongoErrorMeaning,
   mongoErrorMeaning,
-  SERVER_UNREACHABLE,
+  SERVER_UNREACHABLE_ERROR,
 } from './mongo-error-codes.ts';
 
 export { MONGO_ERROR_CODES };
@@ -96,14 +96,14 @@ interface RefusingIndex {
 const refusing = new WeakMap<Error, RefusingIndex>();
 
 /** Records which index rejected a write, for the error message. @param fields stored paths of the index */
-export function recordViolatedIndex(error: Error, name: string, fields: readonly string[]): void {
+export function attachViolatedIndex(error: Error, name: string, fields: readonly string[]): void {
   refusing.set(error, { name, fields });
 }
 
 /** The fields of the index that rejected the write, also after the error was translated; none for another error. */
-export function violatedIndexFields(error: unknown): readonly string[] {
+export function rejectingIndexFields(error: unknown): readonly string[] {
   if (!(error instanceof Error)) return [];
-  return refusing.get(error)?.fields ?? violatedIndexFields(error.cause);
+  return refusing.get(error)?.fields ?? rejectingIndexFields(error.cause);
 }
 
 /** Turns any error of the driver, and an expired deadline, into a Millrace error; others are returned unchanged. */
@@ -112,13 +112,13 @@ export function translateError(error: unknown): unknown {
   if (error instanceof MongoBulkWriteError && error.errorResponse instanceof Error) {
     return translateError(error.errorResponse);
   }
-  if (isDeadline(error)) return reported(SERVER_UNREACHABLE, error);
+  if (isDeadline(error)) return reported(SERVER_UNREACHABLE_ERROR, error);
   if (isFull(error)) return reported(DOCUMENT_UNWRITABLE, error);
   if (!(error instanceof MongoError)) return error;
   const unique = duplicateKey(error)?.fields ?? [];
   // A second document with the same `_id` has a different meaning for each operation.
   if (unique.length > 0 && unique[0] !== '_id') return uniqueViolation(unique, error);
-  const meaning = isAway(error) ? SERVER_UNREACHABLE : mongoErrorMeaning(mongoErrorCode(error), error.message);
+  const meaning = isAway(error) ? SERVER_UNREACHABLE_ERROR : mongoErrorMeaning(mongoErrorCode(error), error.message);
   return meaning === undefined ? error : reported(meaning, error);
 }
 

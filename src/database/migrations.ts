@@ -10,7 +10,7 @@ import { SYSTEM_COLLECTIONS, type SystemCollection } from '../lib/event-types.ts
 import { MONGO_ERROR_CODES, mongoErrorCode } from './errors.ts';
 import { Lease } from './lease.ts';
 import { UnusableDatabase } from './startup-error.ts';
-import { ensureCollection, SYSTEM_STAMP, type SystemDocumentMeta, stampUpdate } from './system-collection.ts';
+import { ensureCollection, SYSTEM_CHANGE_STAMP, type SystemDocumentMeta, stampUpdate } from './system-collection.ts';
 
 /** The three databases of an instance. */
 export interface MigrationDeps {
@@ -144,7 +144,7 @@ async function raiseVersion(deps: MigrationDeps, { version, name }: Migration): 
     await rowsOf(deps).updateOne(
       { _id: ID, version: version - 1 },
       {
-        $set: { version, ...stampUpdate(SYSTEM_STAMP, at) },
+        $set: { version, ...stampUpdate(SYSTEM_CHANGE_STAMP, at) },
         $push: { migrations: { version, name, at } },
         $inc: { '_meta.revision': 1 },
         $setOnInsert: { '_meta.createdAt': at, '_meta.createdBy': null },

@@ -208,7 +208,7 @@ export function violatedIndexKind(code: number | undefined): string | undefined 
 }
 
 /** For a server that cannot be reached at all. */
-export const SERVER_UNREACHABLE = AWAY;
+export const SERVER_UNREACHABLE_ERROR = AWAY;
 
 /** For a document that the driver cannot even write. */
 export const DOCUMENT_UNWRITABLE = TOO_LARGE;

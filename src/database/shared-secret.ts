@@ -38,7 +38,7 @@ export async function loadSharedSecret(
   );
   if (stored === null) throw new Error(`The secret '${name}' could not be created`);
   const { value } = stored;
-  const text = secretText(value);
+  const text = sharedSecretToText(value);
   const opened = encryption.open(text, context);
   if (encryption.isStale(text)) {
     await secrets.updateOne({ _id: name, value }, { $set: { value: encryption.encrypt(opened, context) } });
@@ -52,6 +52,6 @@ export function secretEncryptionContext(name: string): string {
 }
 
 /** A stored secret as text: base64, or base64 that a master key encrypted. */
-export function secretText(value: SharedSecretRow['value']): string {
+export function sharedSecretToText(value: SharedSecretRow['value']): string {
   return typeof value === 'string' ? value : Buffer.from(value.buffer).toString('base64');
 }

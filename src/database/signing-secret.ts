@@ -9,7 +9,12 @@ import type { Encryption } from '../lib/encryption.ts';
 import type { SigningKeys } from '../lib/signing-keys.ts';
 import { withTranslatedErrors } from './errors.ts';
 import type { Mongo } from './mongo.ts';
-import { loadSharedSecret, type SharedSecretRow, secretEncryptionContext, secretText } from './shared-secret.ts';
+import {
+  loadSharedSecret,
+  type SharedSecretRow,
+  secretEncryptionContext,
+  sharedSecretToText,
+} from './shared-secret.ts';
 
 /** After this time every process knows a new secret and verifies by it. Only then the secret starts to sign. */
 const HAND_OVER_MS = 5_000;
@@ -111,7 +116,7 @@ export class SigningSecret implements SigningKeys {
 
   #opened(value: SharedSecretRow['value']): Buffer {
     const { name, encryption } = this.#options;
-    return Buffer.from(encryption.open(secretText(value), secretEncryptionContext(name)), 'base64');
+    return Buffer.from(encryption.open(sharedSecretToText(value), secretEncryptionContext(name)), 'base64');
   }
 
   #encrypted(secret: Buffer): string {

@@ -41,7 +41,7 @@ export interface SystemDocumentMeta {
 }
 
 /** Background work of the program. */
-export const SYSTEM_STAMP: ChangeStamp = { by: null, request: null };
+export const SYSTEM_CHANGE_STAMP: ChangeStamp = { by: null, request: null };
 
 /**
  * Creates a collection if missing, and enables pre- and post-images for its events. One that has them is left alone: a
@@ -71,7 +71,7 @@ async function keepsImages(data: Db, name: string): Promise<boolean> {
 }
 
 /** Creates a system collection with images and indexes, as far as they are missing. */
-export async function createSystemCollection(
+export async function ensureSystemCollection(
   { data }: { readonly data: Db },
   name: SystemCollection,
   indexes: readonly IndexDescription[] = [],
@@ -84,7 +84,7 @@ export async function createSystemCollection(
 
 /** `_meta` of a new document. */
 export function newDocumentMeta({ by, request }: ChangeStamp, now: Date): SystemDocumentMeta {
-  const who = parseActorId(by);
+  const who = actorIdWithoutKind(by);
   return { revision: 1, createdAt: now, updatedAt: now, createdBy: who, updatedBy: who, by, request };
 }
 
@@ -98,7 +98,12 @@ export function stampUpdate(
   '_meta.by': string | null;
   '_meta.request': string | null;
 } {
-  return { '_meta.updatedAt': now, '_meta.updatedBy': parseActorId(by), '_meta.by': by, '_meta.request': request };
+  return {
+    '_meta.updatedAt': now,
+    '_meta.updatedBy': actorIdWithoutKind(by),
+    '_meta.by': by,
+    '_meta.request': request,
+  };
 }
 
 /** The `$set` that stamps a document which is deleted next; it is no event of its own. */
@@ -110,6 +115,6 @@ export function stampDeletion({ by, request }: ChangeStamp): {
 }
 
 /** The id in {@link actorText}: `u1` of `user:u1`. */
-export function parseActorId(by: string | null): string | null {
+export function actorIdWithoutKind(by: string | null): string | null {
   return by === null ? null : by.slice(by.indexOf(':') + 1);
 }

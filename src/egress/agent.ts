@@ -4,7 +4,7 @@
  */
 import { Agent, type Dispatcher, Pool } from 'undici';
 import type { AddressPolicy } from './address-policy.ts';
-import { Connection, type ConnectionOptions } from './connection.ts';
+import { ByteCountingConnection, type ConnectionOptions } from './connection.ts';
 import { type AddressLookup, guardedConnector, systemLookup } from './connector.ts';
 import { RetryHandler } from './retry-handler.ts';
 
@@ -43,7 +43,7 @@ class RepeatingAgent extends Agent {
   readonly #options: ConnectionOptions;
 
   constructor(options: ConnectionOptions, connections: number) {
-    const connection = (origin: string | URL) => new Connection(origin, options);
+    const connection = (origin: string | URL) => new ByteCountingConnection(origin, options);
     super({ factory: (origin) => new Pool(origin, { ...options, connections, factory: connection }) });
     this.#options = options;
   }
@@ -54,7 +54,7 @@ class RepeatingAgent extends Agent {
 
   /** On a connection that is closed after the call. */
   #sendAnew(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
-    const once = new Connection(String(options.origin), this.#options);
+    const once = new ByteCountingConnection(String(options.origin), this.#options);
     once.dispatch(options, handler);
     void once.close();
   }

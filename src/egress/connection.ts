@@ -6,16 +6,16 @@ import type { Socket } from 'node:net';
 import { type buildConnector, Client, type Dispatcher } from 'undici';
 
 /** Records the connection of its request. */
-export interface ConnectionHandler extends Dispatcher.DispatchHandler {
+export interface ConnectionTrackingHandler extends Dispatcher.DispatchHandler {
   /** Called before the request is sent, and again when it moves to another connection. */
-  onConnection?(connection: Connection): void;
+  onConnection?(connection: ByteCountingConnection): void;
 }
 
 export interface ConnectionOptions extends Client.Options {
   readonly connect: buildConnector.connector;
 }
 
-export class Connection extends Client {
+export class ByteCountingConnection extends Client {
   #socket: Socket | null = null;
 
   constructor(origin: string | URL, options: ConnectionOptions) {
@@ -35,7 +35,7 @@ export class Connection extends Client {
     return this.#socket?.bytesRead ?? 0;
   }
 
-  override dispatch(options: Dispatcher.DispatchOptions, handler: ConnectionHandler): boolean {
+  override dispatch(options: Dispatcher.DispatchOptions, handler: ConnectionTrackingHandler): boolean {
     handler.onConnection?.(this);
     return super.dispatch(options, handler);
   }

@@ -4,15 +4,15 @@
  * A request on a new connection is not retried.
  */
 import type { Dispatcher } from 'undici';
-import type { Connection, ConnectionHandler } from './connection.ts';
+import type { ByteCountingConnection, ConnectionTrackingHandler } from './connection.ts';
 
 /** Node and undici error codes for a connection that the other side has closed or reset. */
 const CLOSED: ReadonlySet<string> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'ECONNABORTED', 'EPIPE']);
 
-export class RetryHandler implements ConnectionHandler {
+export class RetryHandler implements ConnectionTrackingHandler {
   readonly #handler: Dispatcher.DispatchHandler;
   readonly #repeat: () => void;
-  #connection: Connection | null = null;
+  #connection: ByteCountingConnection | null = null;
   /** Bytes received on the connection before the request was sent. */
   #receivedBefore = 0;
 
@@ -22,7 +22,7 @@ export class RetryHandler implements ConnectionHandler {
     this.#repeat = repeat;
   }
 
-  onConnection(connection: Connection): void {
+  onConnection(connection: ByteCountingConnection): void {
     this.#connection = connection;
   }
 

@@ -9,7 +9,7 @@ import { Reloader } from '../lib/concurrency/reloader.ts';
 import { MillraceError } from '../lib/errors.ts';
 import { renderEmailHtml, renderEmailText } from './email-layout.ts';
 import { EMAIL_DEFINITIONS, type EmailKind, isEmailKind, type SignInMethodChange } from './locales/email-types.ts';
-import { EMAIL_TEXTS, type LanguageName } from './locales/locales.ts';
+import { EMAIL_TEXTS, type LanguageCode } from './locales/locales.ts';
 import type { Email } from './mailer.ts';
 import { type EmailTemplate, renderTemplate, templateIssues } from './template.ts';
 import type { EmailTemplateStore } from './template-store.ts';
@@ -44,26 +44,26 @@ export class EmailTemplates {
   }
 
   /** The active template, and when an administrator changed it; null for the default one. */
-  find(kind: EmailKind, language: LanguageName): { readonly template: EmailTemplate; readonly updatedAt: Date | null } {
+  find(kind: EmailKind, language: LanguageCode): { readonly template: EmailTemplate; readonly updatedAt: Date | null } {
     return (
       this.#changed.get(keyOf(kind, language)) ?? { template: defaultEmailTemplate(kind, language), updatedAt: null }
     );
   }
 
   /** Renders the active template with these values. */
-  render(kind: EmailKind, language: LanguageName, values: Readonly<Record<string, string>>): RenderedEmail {
+  render(kind: EmailKind, language: LanguageCode, values: Readonly<Record<string, string>>): RenderedEmail {
     return renderTemplate(this.find(kind, language).template, values);
   }
 
   /** @throws MillraceError `invalid-body` with JSON Pointers */
-  async replace(kind: EmailKind, language: LanguageName, template: EmailTemplate, stamp: ChangeStamp): Promise<void> {
+  async replace(kind: EmailKind, language: LanguageCode, template: EmailTemplate, stamp: ChangeStamp): Promise<void> {
     requireValidTemplate(kind, template);
     await this.#deps.store.put({ ...template, kind, locale: language }, stamp, new Date(this.#deps.now()));
     await this.reloader.reload();
   }
 
   /** Restores the default template. */
-  async reset(kind: EmailKind, language: LanguageName, stamp: ChangeStamp): Promise<void> {
+  async reset(kind: EmailKind, language: LanguageCode, stamp: ChangeStamp): Promise<void> {
     await this.#deps.store.remove({ kind, locale: language }, stamp);
     await this.reloader.reload();
   }
@@ -91,13 +91,13 @@ export function requireValidTemplate(kind: EmailKind, template: EmailTemplate): 
 }
 
 /** The default template. */
-export function defaultEmailTemplate(kind: EmailKind, language: LanguageName): EmailTemplate {
+export function defaultEmailTemplate(kind: EmailKind, language: LanguageCode): EmailTemplate {
   const { subject, lines } = EMAIL_TEXTS[language].emails[kind];
   return { subject, text: renderEmailText(lines), html: renderEmailHtml(lines, language) };
 }
 
 /** What changed, as a sentence. */
-export function describeSignInChange(change: SignInMethodChange, language: LanguageName): string {
+export function describeSignInChange(change: SignInMethodChange, language: LanguageCode): string {
   return EMAIL_TEXTS[language].changes[change];
 }
 

@@ -11,8 +11,8 @@ import type { AuditEventType } from '../lib/event-types.ts';
 import { describeSignInChange } from './email-templates.ts';
 import type { KnownNetworks } from './known-networks.ts';
 import { SIGN_IN_METHOD_CHANGES, type SignInMethodChange } from './locales/email-types.ts';
-import type { LanguageName } from './locales/locales.ts';
-import type { ComposedEmail, Outbox } from './outbox.ts';
+import type { LanguageCode } from './locales/locales.ts';
+import type { Outbox, UnrenderedEmail } from './outbox.ts';
 import type { EmailRow } from './outbox-store.ts';
 
 const NOTICES = ['new-sign-in', 'password-changed', 'sign-in-method-changed', 'email-changed'] as const;
@@ -128,7 +128,7 @@ export class SecurityNotifications {
     await outbox.add({ kind, to: email, facts: reported, id: `notice ${epoch}-${number}` });
   }
 
-  async #email({ facts }: EmailRow, languageFor: (user: User) => LanguageName): Promise<ComposedEmail | null> {
+  async #email({ facts }: EmailRow, languageFor: (user: User) => LanguageCode): Promise<UnrenderedEmail | null> {
     const { user: id = null, email = null, change, ...rest } = facts ?? {};
     const user = id === null ? null : await this.#deps.findUser(id);
     if (user === null || email === null) return null;

@@ -6,7 +6,7 @@ import { withTranslatedErrors } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
 import { DUE_INDEX, EXPIRY_INDEX, JobCollection, type JobRow } from '../queue/job-collection.ts';
 import type { EmailKind, EmailState } from './locales/email-types.ts';
-import type { LanguageName } from './locales/locales.ts';
+import type { LanguageCode } from './locales/locales.ts';
 
 /** How long rows are stored, in milliseconds. */
 export const EMAIL_RETENTION_MS = 7 * 24 * 3_600_000;
@@ -18,7 +18,7 @@ export interface EmailRow extends JobRow {
   /** The content, by type; no secrets. Missing once it is sent or has failed. */
   readonly facts?: Readonly<Record<string, string | null>>;
   /** The language of the requester; null when that is unknown. */
-  readonly language: LanguageName | null;
+  readonly language: LanguageCode | null;
   readonly state: EmailState;
   /** Number of attempts. */
   readonly attempts: number;

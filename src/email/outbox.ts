@@ -5,12 +5,12 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { tooManyEmails } from '../auth/identity/auth-errors.ts';
+import { emailQueueFull } from '../auth/identity/auth-errors.ts';
 import { normalizeSignInName, type User } from '../auth/identity/user.ts';
 import { retryPause, Worker } from '../queue/worker.ts';
 import { commonTemplateValues, type EmailTemplates } from './email-templates.ts';
 import { EMAIL_DEFINITIONS, type EmailKind, type EmailState } from './locales/email-types.ts';
-import { type LanguageName, parseLanguageTag } from './locales/locales.ts';
+import { type LanguageCode, toSupportedLanguage } from './locales/locales.ts';
 import { EmailNotSent, type Mailer } from './mailer.ts';
 import { EMAIL_RETENTION_MS, type EmailRow, type OutboxStore } from './outbox-store.ts';
 
@@ -35,7 +35,7 @@ const LATER_MS = 100;
 export type { EmailRow } from './outbox-store.ts';
 
 /** The content of an e-mail, and its recipient. */
-export interface ComposedEmail {
+export interface UnrenderedEmail {
   readonly user: User;
   readonly to: string;
   /** Values of the variables, besides those that all e-mails have. */
@@ -46,14 +46,14 @@ export interface ComposedEmail {
  * Makes what a letter says; called for each try (`attempts` of the row counts them).
  * @returns null when the letter is not to be sent any more
  */
-export type EmailComposer = (row: EmailRow, language: (user: User) => LanguageName) => Promise<ComposedEmail | null>;
+export type EmailComposer = (row: EmailRow, language: (user: User) => LanguageCode) => Promise<UnrenderedEmail | null>;
 
 /** An e-mail to send. */
 export interface EmailRequest {
   readonly kind: EmailKind;
   readonly to: string;
   readonly facts: Readonly<Record<string, string | null>>;
-  readonly language?: LanguageName | null;
+  readonly language?: LanguageCode | null;
   /** The same for what must not be sent twice; by default a new one. */
   readonly id?: string;
 }
@@ -76,7 +76,7 @@ export interface OutboxDeps {
   readonly mail: Mailer;
   readonly templates: Pick<EmailTemplates, 'render'>;
   /** The default language of e-mails. */
-  readonly language: LanguageName;
+  readonly language: LanguageCode;
   /** The public URL of this server. */
   readonly base: string;
   /** Called with errors that no response can report. */
@@ -129,7 +129,7 @@ export class Outbox {
    */
   async add({ kind, to, facts, language = null, id = randomUUID() }: EmailRequest): Promise<void> {
     const { store, now } = this.#deps;
-    if (await store.areWaiting(MAX_WAITING)) throw tooManyEmails();
+    if (await store.areWaiting(MAX_WAITING)) throw emailQueueFull();
     const at = now();
     const row = {
       _id: id,
@@ -216,7 +216,7 @@ export class Outbox {
     }
   }
 
-  async #deliver(row: EmailRow, { user, to, values }: ComposedEmail): Promise<void> {
+  async #deliver(row: EmailRow, { user, to, values }: UnrenderedEmail): Promise<void> {
     const { mail, templates, base } = this.#deps;
     const known = { ...commonTemplateValues(user, base), ...values };
     const email = templates.render(row.kind, this.#languageFor(user, row), known);
@@ -230,7 +230,7 @@ export class Outbox {
   }
 
   /** The language of the user, else of the requester, else of the instance. */
-  #languageFor({ profile }: User, { language }: Pick<EmailRow, 'language'>): LanguageName {
-    return parseLanguageTag(profile['locale']) ?? language ?? this.#deps.language;
+  #languageFor({ profile }: User, { language }: Pick<EmailRow, 'language'>): LanguageCode {
+    return toSupportedLanguage(profile['locale']) ?? language ?? this.#deps.language;
   }
 }

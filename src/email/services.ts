@@ -9,7 +9,7 @@ import { mayNeedNotification, type SecurityLogRow, SecurityNotifications } from 
 import { Outbox } from './outbox.ts';
 import { OutboxStore } from './outbox-store.ts';
 import { EmailTemplateStore } from './template-store.ts';
-import { type MailTransport, TestEmail } from './test-email.ts';
+import { type MailTransportKind, TestEmailSender } from './test-email.ts';
 
 /** The options of a durable reader of the event log (events/read/consumer.ts). */
 interface NoticesReader {
@@ -26,7 +26,7 @@ interface LogConsumer {
 export interface EmailServices {
   readonly outbox: Outbox;
   readonly emailTemplates: EmailTemplates;
-  readonly testEmail: TestEmail;
+  readonly testEmail: TestEmailSender;
   /**
    * Starts the notifications of users, where e-mails can be sent.
    * @param consumer creates a durable reader of the event log
@@ -65,7 +65,7 @@ export async function createEmailServices(deps: EmailServicesDeps): Promise<Emai
   return {
     outbox,
     emailTemplates,
-    testEmail: new TestEmail({ way, mail, oneTimeTokens }),
+    testEmail: new TestEmailSender({ way, mail, oneTimeTokens }),
     startNotices: (consumer) => {
       if (way === 'none') return;
       const reader = consumer({
@@ -80,20 +80,20 @@ export async function createEmailServices(deps: EmailServicesDeps): Promise<Emai
 }
 
 /** Where e-mails of this instance go. */
-export function mailWay(mode: ServerMode, { mail }: Pick<AuthConfig, 'mail'>): MailTransport {
+export function mailWay(mode: ServerMode, { mail }: Pick<AuthConfig, 'mail'>): MailTransportKind {
   if (mail !== null) return 'smtp';
   return mode === 'development' ? 'terminal' : 'none';
 }
 
 async function openMailer(
-  way: MailTransport,
+  way: MailTransportKind,
   { mail }: Pick<AuthConfig, 'mail'>,
   onEmail: (text: string) => void = () => undefined,
 ): Promise<Mailer> {
   if (mail !== null) {
     // Loaded on first use: loading takes a tenth of a second.
-    const { smtpMail } = await import('./smtp-mailer.ts');
-    return smtpMail(mail.url, mail.from);
+    const { createSmtpMailer } = await import('./smtp-mailer.ts');
+    return createSmtpMailer(mail.url, mail.from);
   }
   if (way === 'terminal') return createConsoleMailer(onEmail);
   return {

@@ -21,7 +21,7 @@ const REASONS: Readonly<Record<string, string>> = {
  * @param url `smtp://user:password@host:port` or `smtps://…`
  * @param from the sender's e-mail address
  */
-export function smtpMail(url: string, from: string): Mailer {
+export function createSmtpMailer(url: string, from: string): Mailer {
   const transport = createTransport(
     {
       url,

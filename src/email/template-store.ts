@@ -13,12 +13,12 @@ import {
   stampUpdate,
 } from '../database/system-collection.ts';
 import type { EmailKind } from './locales/email-types.ts';
-import type { LanguageName } from './locales/locales.ts';
+import type { LanguageCode } from './locales/locales.ts';
 import type { EmailTemplate } from './template.ts';
 
 interface TemplateRow {
   _id: string;
-  emailTemplate: EmailTemplate & { readonly kind: EmailKind; readonly locale: LanguageName };
+  emailTemplate: EmailTemplate & { readonly kind: EmailKind; readonly locale: LanguageCode };
   _meta: SystemDocumentMeta;
 }
 

@@ -11,7 +11,7 @@ import { EmailNotSent, type Mailer } from './mailer.ts';
 const EMAIL_MS = 10_000;
 
 /** Where e-mails go: to a mail server, to the terminal in development mode, or nowhere. */
-export type MailTransport = 'smtp' | 'terminal' | 'none';
+export type MailTransportKind = 'smtp' | 'terminal' | 'none';
 
 export interface TestEmailResult {
   /** The e-mail address of the user; null when it has none. */
@@ -22,12 +22,12 @@ export interface TestEmailResult {
 }
 
 export interface TestEmailsDeps {
-  readonly way: MailTransport;
+  readonly way: MailTransportKind;
   readonly mail: Mailer;
   readonly oneTimeTokens: { isFirst(what: string, ms: number): Promise<boolean> };
 }
 
-export class TestEmail {
+export class TestEmailSender {
   readonly #deps: TestEmailsDeps;
 
   constructor(deps: TestEmailsDeps) {
@@ -35,7 +35,7 @@ export class TestEmail {
   }
 
   /** Where e-mails of this instance go. */
-  get way(): MailTransport {
+  get way(): MailTransportKind {
     return this.#deps.way;
   }
 

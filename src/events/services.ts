@@ -12,7 +12,7 @@ import { binaryToBuffer } from '../database/bson/raw-bson.ts';
 import { decodeDocumentMap } from '../database/bson/stored-document.ts';
 import { mongoErrorCode } from '../database/errors.ts';
 import { Lease } from '../database/lease.ts';
-import { SYSTEM_STAMP } from '../database/system-collection.ts';
+import { SYSTEM_CHANGE_STAMP } from '../database/system-collection.ts';
 import { FairSemaphore } from '../lib/concurrency/fair-semaphore.ts';
 import type { Scope } from '../policies/scope.ts';
 import { type EventLogState, type EventLogSummary, readEventLogState, summarizeEventLog } from './event-log-state.ts';
@@ -20,7 +20,7 @@ import { EventLog } from './log/event-log.ts';
 import type { WriteServerLog } from './log/log-callback.ts';
 import type { LogRow } from './log/log-row.ts';
 import { LogTail } from './log/log-tail.ts';
-import { requireChangeStreamSupport } from './read/change-stream-support.ts';
+import { requireWatchableCollection } from './read/change-stream-support.ts';
 import { Consumer, type ConsumerOptions } from './read/consumer.ts';
 import { DocumentHistory } from './read/document-history.ts';
 import { Feed } from './read/feed.ts';
@@ -91,9 +91,11 @@ export async function createEventServices(deps: EventServicesDeps): Promise<Even
       // Only the program's log has the server's message, because it contains the command.
       const code = mongoErrorCode(error);
       const details = { recorder: owner, code: code === undefined ? null : String(code) };
-      new AuditEvents(mongo).record('system.event-log.stopped', details, SYSTEM_STAMP).catch((issue: unknown) => {
-        onLog('warn', 'The event that recording has stopped could not be stored', { error: String(issue) });
-      });
+      new AuditEvents(mongo)
+        .record('system.event-log.stopped', details, SYSTEM_CHANGE_STAMP)
+        .catch((issue: unknown) => {
+          onLog('warn', 'The event that recording has stopped could not be stored', { error: String(issue) });
+        });
     },
     known: () => (tail.seen.number > 0 ? tail.seen : null),
   });
@@ -123,7 +125,7 @@ export async function createEventServices(deps: EventServicesDeps): Promise<Even
       return { ...row, after: binaryToBuffer(now) };
     },
     upToDate: () => recorder.upToDate && tail.healthy,
-    requireChanges: async (collection) => void (await requireChangeStreamSupport(mongo.data, collection, LOOK_MS)),
+    requireChanges: async (collection) => void (await requireWatchableCollection(mongo.data, collection, LOOK_MS)),
     state: () => state(),
     inShort: async () => summarizeEventLog(await state()),
   };

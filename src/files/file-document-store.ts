@@ -5,7 +5,7 @@ import { findRaw, findRawBatches, type RawFindOptions } from '../database/cursor
 import { translateError, withTranslatedErrors } from '../database/errors.ts';
 import { idFromText } from '../database/json/ids.ts';
 import type { Mongo } from '../database/mongo.ts';
-import { createSystemCollection } from '../database/system-collection.ts';
+import { ensureSystemCollection } from '../database/system-collection.ts';
 import type { FileKey } from './stores/file-store.ts';
 import { decodeStoredFile, type StoredFile } from './upload/file.ts';
 
@@ -30,7 +30,7 @@ export class FileDocuments {
 
   /** Ensures that the collection exists and keeps pre- and post-images, so that its events contain both states. */
   async start(): Promise<void> {
-    await createSystemCollection(this.#mongo, FILES);
+    await ensureSystemCollection(this.#mongo, FILES);
   }
 
   async insertMany(documents: readonly Document[], session: ClientSession): Promise<void> {

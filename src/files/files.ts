@@ -8,13 +8,13 @@ import { idFromText } from '../database/json/ids.ts';
 import type { Transactions } from '../database/transactions.ts';
 import { prependFirst } from '../lib/concurrency/closable-iterator.ts';
 import { mapCooperatively } from '../lib/concurrency/cooperative-yield.ts';
-import type { DiskSpace } from '../lib/disk-space.ts';
+import type { DiskSpaceMonitor } from '../lib/disk-space.ts';
 import { MillraceError } from '../lib/errors.ts';
 import type { SigningKeys } from '../lib/signing-keys.ts';
 import { SYSTEM_FIELDS_ONLY } from '../policies/fields/field-rules.ts';
 import { filterByScope } from '../policies/recheck-in-memory.ts';
 import type { RightsRevalidation } from '../policies/revalidation/revalidation.ts';
-import { readScopeOf, type Scope, singleDocumentReadScope } from '../policies/scope.ts';
+import { readScopeOf, type Scope, signedUrlReadScope } from '../policies/scope.ts';
 import { grantsForDocumentAsync, toDatabaseFilter, visibleFieldTreeAsync } from '../policies/scope-filter.ts';
 import type { Query } from '../query/parse/query.ts';
 import type { QuotaReservation, Quotas } from '../quotas/quotas.ts';
@@ -24,10 +24,10 @@ import type { ByteRange, FileStore } from './stores/file-store.ts';
 import {
   decodeStoredFile,
   fileEntityTag,
-  parseFileKey,
+  parseFileId,
   type StoredFile,
-  type StoredUpload,
   toFileDocument,
+  type UploadedFileInfo,
 } from './upload/file.ts';
 import {
   type ExpectedFiles,
@@ -48,7 +48,7 @@ export interface FilesDeps extends FileListingDeps {
   readonly current: FileStore;
   readonly maxFileBytes: number;
   /** The free space of the embedded database, if it stores the bytes. */
-  readonly space?: DiskSpace | undefined;
+  readonly space?: DiskSpaceMonitor | undefined;
   /** The upload quotas of principals, if there are any. */
   readonly quotas?: Quotas | undefined;
   /** Keys for signed URLs. */
@@ -57,7 +57,7 @@ export interface FilesDeps extends FileListingDeps {
 }
 
 /** The request of an upload. */
-export interface UploadRequest {
+export interface UploadContext {
   readonly request: string;
   readonly rights: Pick<RightsRevalidation, 'check'>;
 }
@@ -80,7 +80,7 @@ export class Files {
     scope: Scope<'create'>,
     parts: AsyncIterable<MultipartPart>,
     expected: ExpectedFiles,
-    { request, rights }: UploadRequest,
+    { request, rights }: UploadContext,
   ): Promise<readonly VisibleFile[]> {
     const intake = { ...this.#deps, fileStore: this.#deps.current };
     this.#deps.space?.requireRoom();
@@ -131,7 +131,7 @@ export class Files {
 
   /** A file by a signed URL, which is valid for any client that has it. @throws MillraceError `file-not-found` */
   getSigned(principal: Principal, id: string): Promise<VisibleFile> {
-    return this.get(singleDocumentReadScope(principal, idFromText(id)), id);
+    return this.get(signedUrlReadScope(principal, idFromText(id)), id);
   }
 
   /** The keys that sign URLs. */
@@ -195,7 +195,7 @@ export class Files {
   }
 
   async #find(scope: Scope, id: string): Promise<Uint8Array | null> {
-    const key = parseFileKey(id);
+    const key = parseFileId(id);
     const found = key === undefined ? null : await this.#deps.store.findRaw(key, toDatabaseFilter(scope));
     return found && ((await filterByScope(scope, [found]))[0] ?? null);
   }
@@ -209,7 +209,7 @@ export class Files {
     const createdBy = principal.kind === 'anonymous' ? null : principal.id;
     const store = this.#deps.current.name;
     const files = drafts.map(
-      (draft: StoredUpload, index): StoredFile => ({
+      (draft: UploadedFileInfo, index): StoredFile => ({
         ...draft,
         store,
         createdAt,

@@ -12,10 +12,10 @@ import { principalBindings } from '../policies/bindings.ts';
 import { countInScope, filterByScope, filterPageByScope } from '../policies/recheck-in-memory.ts';
 import type { Scope } from '../policies/scope.ts';
 import {
-  combineScopeFilters,
   isDatabaseFilterExact,
   requireFilterableFields,
   requireSelectableFields,
+  restrictFilterToScopes,
 } from '../policies/scope-filter.ts';
 import { bindVariables } from '../query/evaluate/bind-variables.ts';
 import { pathsInFilter } from '../query/filter.ts';
@@ -24,8 +24,8 @@ import {
   buildPageRequest,
   exactSortStages,
   isPageInOrder,
-  type Page,
   type PagePosition,
+  type PageResult,
   slicePage,
   toMongoSortOrStages,
 } from '../query/page/page.ts';
@@ -63,7 +63,7 @@ export async function listFiles(
   requireFilterableFields(scope, [...pathsInFilter(query.filter), ...query.sort.map(({ path }) => path)]);
   if (query.fields?.mode === 'include') requireSelectableFields(scope, query.fields.paths);
   const { store, listTimeoutMs, cursorKeys } = deps;
-  const filter = combineScopeFilters(
+  const filter = restrictFilterToScopes(
     bindVariables(query.filter, principalBindings(scope.principal, now)).filter,
     scope,
   );
@@ -107,7 +107,7 @@ async function readPage(
   filter: Document,
   position: PagePosition | null,
   { store, queryTimeoutMs }: FileListingDeps,
-): Promise<Page<Uint8Array>> {
+): Promise<PageResult<Uint8Array>> {
   if (limit === 0) return { documents: [], next: null, prev: null };
   const request = buildPageRequest(filter, sort, position);
   const options = { ...toMongoSortOrStages(request.sort), skip, limit: limit + 1, maxTimeMS: queryTimeoutMs };

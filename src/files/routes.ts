@@ -9,7 +9,7 @@ import type { RightsAtRequestStart } from '../policies/revalidation/revalidation
 import type { StreamedResponses } from '../policies/revalidation/streamed-responses.ts';
 import type { PolicyAction, Scope, ScopeAction } from '../policies/scope.ts';
 import { childFieldTree, FULL_FIELD_TREE } from '../query/evaluate/field-tree.ts';
-import { readParameters } from '../query/parse/parameters.ts';
+import { parseQueryString } from '../query/parse/parameters.ts';
 import { parseQuery } from '../query/parse/parse-query.ts';
 import { FILE_OPERATIONS } from './file-openapi.ts';
 import { planFileResponse } from './file-response.ts';
@@ -17,7 +17,7 @@ import type { Files } from './files.ts';
 import { selectResourceFields, sendFiles } from './list-response.ts';
 import { hasValidSignature } from './signed-urls.ts';
 import type { StoredFile } from './upload/file.ts';
-import { rejectChunkedUpload } from './upload/form-fields.ts';
+import { rejectPartialFileUpload } from './upload/form-fields.ts';
 import { drainAfterResponse, enforceMinimumRate } from './upload/min-rate.ts';
 import { readMultipartParts } from './upload/multipart.ts';
 import type { ExpectedFiles } from './upload/multipart-upload.ts';
@@ -76,7 +76,7 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
     const scope = scopeOf(request, 'create');
     if (!isMultipart(request)) throw refusedType(request);
     refuseCompressedBody(request);
-    rejectChunkedUpload(request.headers);
+    rejectPartialFileUpload(request.headers);
     const stop = enforceMinimumRate(request.raw);
     const rights = streamedResponses.watch(grantsOf(request, 'create', scope));
     try {
@@ -102,7 +102,7 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
   });
 
   app.get('/files', { config: FILE_OPERATIONS.list }, async (request, reply) => {
-    const query = parseQuery(readParameters(queryString(request)));
+    const query = parseQuery(parseQueryString(queryString(request)));
     const scope = scopeOf(request, 'read');
     reply.header('millrace-position', position());
     const grants = grantsOf(request, 'read', scope);

@@ -5,7 +5,7 @@
 import { ConfigError } from '../config/config.ts';
 import type { Mongo } from '../database/mongo.ts';
 import type { Transactions } from '../database/transactions.ts';
-import type { DiskSpace } from '../lib/disk-space.ts';
+import type { DiskSpaceMonitor } from '../lib/disk-space.ts';
 import type { SigningKeys } from '../lib/signing-keys.ts';
 import type { Quotas } from '../quotas/quotas.ts';
 import { FileDocuments } from './file-document-store.ts';
@@ -42,7 +42,7 @@ export interface FileStores {
 export interface FileServicesDeps extends FileStoresDeps {
   readonly transactions: Transactions;
   readonly quotas?: Quotas | undefined;
-  readonly space?: DiskSpace | undefined;
+  readonly space?: DiskSpaceMonitor | undefined;
   readonly maxFileBytes: number;
   readonly listTimeoutMs: number;
   /** Signs page cursors. */

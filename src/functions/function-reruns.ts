@@ -7,7 +7,7 @@ import type { ChangeStamp } from '../database/system-collection.ts';
 import { MillraceError } from '../lib/errors.ts';
 import type { EndpointCalls } from './endpoints/endpoint-calls.ts';
 import type { ActivePlugins, PluginFunction } from './plugins/plugin.ts';
-import type { ReplayedRange, TriggerReplayRequest, TriggerReplays } from './queue/trigger-replays.ts';
+import type { TriggerReplayProgress, TriggerReplayRequest, TriggerReplays } from './queue/trigger-replays.ts';
 import type { Run } from './runs/run.ts';
 import type { RunQueue } from './runs/run-queue-interface.ts';
 import { isRestrictedRun, type RunRow } from './runs/run-row.ts';
@@ -55,7 +55,7 @@ export class FunctionReruns {
    * @param id `plugin/name`
    * @throws MillraceError `function-not-found`, `function-quarantined`, and those of {@link TriggerReplays.replay}
    */
-  async replay(id: string, range: TriggerReplayRequest, stamp: ChangeStamp): Promise<ReplayedRange> {
+  async replay(id: string, range: TriggerReplayRequest, stamp: ChangeStamp): Promise<TriggerReplayProgress> {
     const fn = this.#deps.active.find(id);
     if (fn === undefined || !isOfKind(fn, 'trigger')) {
       const kind = fn === undefined ? '' : `: it is of the kind ${fn.options.kind}`;

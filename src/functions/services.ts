@@ -15,7 +15,7 @@ import type { Encryption } from '../lib/encryption.ts';
 import type { Policies } from '../policies/policies.ts';
 import { DryRunner } from './calling/dry-run.ts';
 import { FunctionRunner } from './calling/function-runner.ts';
-import { DeferredJobScheduler } from './calling/host/job-scheduler.ts';
+import { LateBoundJobScheduler } from './calling/host/job-scheduler.ts';
 import { EndpointCalls } from './endpoints/endpoint-calls.ts';
 import { type EndpointOperation, endpointOperations } from './endpoints/endpoint-openapi.ts';
 import { FunctionReruns } from './function-reruns.ts';
@@ -151,7 +151,7 @@ export async function createFunctionServices(deps: FunctionServicesDeps): Promis
   cleanup.defer(active.onChange(begin));
   begin();
 
-  const scheduler = new DeferredJobScheduler();
+  const scheduler = new LateBoundJobScheduler();
   const calls = new FunctionRunner({
     collections,
     bulkWrites,

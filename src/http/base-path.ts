@@ -14,7 +14,7 @@ export function withoutBasePath(target: string, basePath: string): string {
 }
 
 /** Adds the base path to the paths in `Location` and `Link`. Headers of functions stay unchanged. */
-export const responseBasePath = fp(
+export const prefixResponseUrls = fp(
   async (app) => {
     const { basePath = '' } = app;
     if (basePath === '') return;

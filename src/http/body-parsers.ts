@@ -8,7 +8,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { PATCH_MEDIA_TYPES } from '../collections/patch/patch-bodies.ts';
 import type { ServerConfig } from '../config/config.ts';
-import { parseJson } from '../database/json/parse-json.ts';
+import { parseStrictJson } from '../database/json/parse-json.ts';
 import { MillraceError } from '../lib/errors.ts';
 import { hasBody, refuseCompressedBody } from '../lib/request.ts';
 
@@ -127,7 +127,7 @@ export const jsonBodies = fp<JsonBodiesOptions>(
         if (request.headers['idempotency-key'] !== undefined) request.rawBody = body;
         // Many clients always send a Content-Type. An empty body counts as no body, which a route that needs one
         // rejects.
-        return body.length === 0 ? undefined : parseJson(body);
+        return body.length === 0 ? undefined : parseStrictJson(body);
       },
     });
   },

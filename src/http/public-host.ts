@@ -9,12 +9,12 @@ import type { ServerConfig } from '../config/config.ts';
 import { isLoopback } from '../config/loopback.ts';
 import { MillraceError } from '../lib/errors.ts';
 
-export interface PublicHostOptions {
+export interface HostValidationOptions {
   readonly config: Pick<ServerConfig, 'mode' | 'publicUrl'>;
 }
 
 /** Rejects requests for another host with `misdirected-request`; without a public URL all requests pass. */
-export const publicHost = fp<PublicHostOptions>(
+export const hostValidation = fp<HostValidationOptions>(
   async (app, { config }) => {
     if (config.mode !== 'production' || config.publicUrl === undefined) return;
     const { host: spelled } = new URL(config.publicUrl);

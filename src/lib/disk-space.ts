@@ -40,7 +40,7 @@ export async function freeDiskBytes(folder: string): Promise<number> {
   return bavail * bsize;
 }
 
-export class DiskSpace {
+export class DiskSpaceMonitor {
   readonly #options: DiskSpaceOptions;
   #level: DiskSpaceLevel = 'enough';
   #free: number | null = null;

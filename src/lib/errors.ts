@@ -233,7 +233,7 @@ export class MillraceError extends Error {
  * The errors of one part of a request, if reading it throws any.
  * @param pointer of the part (RFC 6901). The detail of an error contains the hint, too
  */
-export function collectIssues(pointer: string, read: () => void): readonly Issue[] {
+export function catchIssues(pointer: string, read: () => void): readonly Issue[] {
   try {
     read();
     return [];

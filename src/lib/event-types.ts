@@ -198,7 +198,7 @@ export type AuditEventDetails<T extends AuditEventType> = Readonly<
 >;
 
 /** Events about the log itself, without a document. */
-export const LOG_EVENTS = {
+export const LOG_GAP_EVENT_TYPES = {
   'system.event-log.gap': {
     audience: '_events',
     data: 'The changes between `from` and `to` are unknown; a new epoch begins.',
@@ -208,7 +208,7 @@ export const LOG_EVENTS = {
 type Thing = (typeof SYSTEM_COLLECTIONS)[SystemCollection]['thing'];
 
 /** The types of all events that are not about documents of clients. */
-export type SystemEventType = `system.${Thing}.${EventVerb}` | AuditEventType | keyof typeof LOG_EVENTS;
+export type SystemEventType = `system.${Thing}.${EventVerb}` | AuditEventType | keyof typeof LOG_GAP_EVENT_TYPES;
 
 export function isSystemCollection(name: string): name is SystemCollection {
   return Object.hasOwn(SYSTEM_COLLECTIONS, name);
@@ -223,7 +223,9 @@ export const SYSTEM_EVENT_TYPES: ReadonlyMap<string, Audience> = new Map([
   ...Object.values(SYSTEM_COLLECTIONS).flatMap(({ thing, audience }) =>
     Object.keys(EVENT_VERBS).map((verb) => [`system.${thing}.${verb}`, audience] as const),
   ),
-  ...Object.entries({ ...AUDIT_EVENT_TYPES, ...LOG_EVENTS }).map(([type, { audience }]) => [type, audience] as const),
+  ...Object.entries({ ...AUDIT_EVENT_TYPES, ...LOG_GAP_EVENT_TYPES }).map(
+    ([type, { audience }]) => [type, audience] as const,
+  ),
 ]);
 
 /** Event types of users, keys and settings: principals that may read users receive them. */
@@ -238,7 +240,7 @@ const DOCUMENT_VERBS: readonly EventVerb[] = ['created', 'updated', 'deleted'];
 export const PRODUCED_SYSTEM_TYPES: readonly string[] = [
   ...Object.values(SYSTEM_COLLECTIONS).flatMap(({ thing }) => DOCUMENT_VERBS.map((verb) => `system.${thing}.${verb}`)),
   ...Object.keys(AUDIT_EVENT_TYPES),
-  ...Object.keys(LOG_EVENTS),
+  ...Object.keys(LOG_GAP_EVENT_TYPES),
 ];
 
 const NONE: ReadonlySet<string> = new Set();

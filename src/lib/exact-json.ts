@@ -11,7 +11,7 @@ const NAME_ENDS = /[ \t\r\n]*:/y;
 const SCALAR = /[^ \t\r\n,\]}]+/y;
 
 /** The correct result of JSON.parse. @throws SyntaxError as JSON.parse does */
-export function parseExactJson(text: string): unknown {
+export function parseJsonExactNames(text: string): unknown {
   const value: unknown = JSON.parse(text);
   return hasEscapedName(text) ? readValid(text) : value;
 }

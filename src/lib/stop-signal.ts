@@ -11,7 +11,7 @@ const PARENT_POLL_MS = 500;
  * @param others further signals that end the program
  * @returns the reason, for the log
  */
-export function onStopSignal(
+export function waitForStopSignal(
   env: Readonly<Record<string, string | undefined>>,
   others: readonly NodeJS.Signals[] = [],
 ): Promise<string> {

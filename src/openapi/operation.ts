@@ -66,13 +66,13 @@ interface Outside {
 }
 
 /** What a route declares about itself. */
-export type RouteDeclaration = Single | OfCollection | Outside;
+export type OpenApiRouteDeclaration = Single | OfCollection | Outside;
 
 /** The same for a route in the OpenAPI document. */
 export type DeclaredOperation = Single | OfCollection;
 
 /** The part of a route's `config` that this module adds. */
-export interface OpenApiRouteConfig<One extends RouteDeclaration = RouteDeclaration> {
+export interface OpenApiRouteConfig<One extends OpenApiRouteDeclaration = OpenApiRouteDeclaration> {
   readonly openApi: One;
 }
 

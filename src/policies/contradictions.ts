@@ -7,7 +7,7 @@ import { matchAllFilter } from '../query/filter.ts';
 import type { Policy } from './policy.ts';
 
 /** Errors of one policy by itself. */
-export function findPolicyContradictions({ json, actions, resources: collections, set, namesUser }: Policy): Issue[] {
+export function findContradictionsInPolicy({ json, actions, resources: collections, set, namesUser }: Policy): Issue[] {
   const issues: Issue[] = [];
   const issue = (pointer: string, detail: string) => issues.push({ pointer, code: 'invalid-policy', detail });
   const { fields, effect, principals } = json;

@@ -98,7 +98,7 @@ export function evaluateGrants(
 }
 
 /** Whether a deny matches a document; without one, whether it matches every document. */
-export function isDenied(policy: Policy, principal: Principal, now: Date, document: Document | null): boolean {
+export function policyDenies(policy: Policy, principal: Principal, now: Date, document: Document | null): boolean {
   const filter = deniedBy(policy, principalBindings(principal, now));
   return filter === matchAllFilter || (document !== null && compileMatcher(filter)(document));
 }
@@ -171,7 +171,7 @@ export function earlierTime(a: number | null, b: number | null): number | null {
 }
 
 /** One decision, stored to explain it later. */
-export interface PolicyDecision {
+export interface AccessDecision {
   readonly action: PolicyAction;
   readonly resource: string;
   readonly decision: 'allow' | 'deny';

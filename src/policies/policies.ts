@@ -5,6 +5,7 @@ import type { ServerMode } from '../config/config.ts';
 import { isCollectionName } from '../database/collection-names.ts';
 import { MillraceError } from '../lib/errors.ts';
 import {
+  type AccessDecision,
   type ApplicablePolicies,
   earlierTime,
   evaluateGrants,
@@ -12,10 +13,9 @@ import {
   type GrantedAccess,
   grantExpiry,
   isAdminAllowed,
-  isDenied,
   isKeyAllowed,
   missingPolicyVariables,
-  type PolicyDecision,
+  policyDenies,
   resourceCacheKey,
 } from './evaluation.ts';
 import { ALLOW_ALL_POLICY, ALLOW_ALL_POLICY_ID, type PolicySet, toPolicySet } from './policy-set.ts';
@@ -62,7 +62,7 @@ export class Policies {
   #scopes = new WeakMap<Principal, Map<string, Scope | null>>();
   #readable = new WeakMap<Principal, ReadableResources>();
   #shared = new Map<string, GrantedAccess | null>();
-  readonly #watched = new WeakMap<Principal, PolicyDecision[]>();
+  readonly #watched = new WeakMap<Principal, AccessDecision[]>();
 
   /** Starts with the policies of an instance that has stored none. */
   constructor(mode: ServerMode, now: () => Date = () => new Date()) {
@@ -166,9 +166,9 @@ export class Policies {
   /** The same principal, with a list of its first decisions from now on. */
   recordDecisions<P extends Principal>(
     principal: P,
-  ): { readonly principal: P; readonly decisions: readonly PolicyDecision[] } {
+  ): { readonly principal: P; readonly decisions: readonly AccessDecision[] } {
     const watched = { ...principal };
-    const decisions: PolicyDecision[] = [];
+    const decisions: AccessDecision[] = [];
     this.#watched.set(watched, decisions);
     return { principal: watched, decisions };
   }
@@ -186,7 +186,7 @@ export class Policies {
     const set = this.#set;
     if (set === null || principal.kind === 'admin') return null;
     const { denies } = findApplicablePolicies(set, this.#mode, principal, action, aboutOf(set, resource));
-    return denies.find((policy) => isDenied(policy, principal, this.#now(), document))?.id ?? null;
+    return denies.find((policy) => policyDenies(policy, principal, this.#now(), document))?.id ?? null;
   }
 
   /** A number that changes whenever the policies change. */
@@ -279,7 +279,7 @@ export class Policies {
     return created;
   }
 
-  #explain(principal: Principal, action: PolicyAction, resource: Resource, scope: Scope | null): PolicyDecision {
+  #explain(principal: Principal, action: PolicyAction, resource: Resource, scope: Scope | null): AccessDecision {
     const admin = principal.kind === 'admin';
     const reported = { action, resource: resource, admin, decision: scope === null ? 'deny' : 'allow' } as const;
     if (scope !== null) return { ...reported, policies: scope.grants.flatMap(({ policy }) => policy ?? []) };
@@ -289,7 +289,7 @@ export class Policies {
   }
 }
 
-function isRepeated(last: PolicyDecision | undefined, action: PolicyAction, resource: Resource): boolean {
+function isRepeated(last: AccessDecision | undefined, action: PolicyAction, resource: Resource): boolean {
   return last?.action === action && last.resource === resource;
 }
 

@@ -6,7 +6,7 @@
 import type { ClientSession } from 'mongodb';
 import { type ResourceAction, stampFromPrincipal } from '../auth/identity/principal.ts';
 import type { ServerMode } from '../config/config.ts';
-import { SYSTEM_STAMP } from '../database/system-collection.ts';
+import { SYSTEM_CHANGE_STAMP } from '../database/system-collection.ts';
 import type { Transactions } from '../database/transactions.ts';
 import { Reloader } from '../lib/concurrency/reloader.ts';
 import { MillraceError } from '../lib/errors.ts';
@@ -182,7 +182,7 @@ export class PolicyRegistry {
       await store.change(
         before,
         [...before, { id: ALLOW_ALL_POLICY_ID, policy: ALLOW_ALL_POLICY }],
-        SYSTEM_STAMP,
+        SYSTEM_CHANGE_STAMP,
         session,
       );
     });

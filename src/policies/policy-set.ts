@@ -4,7 +4,7 @@
  */
 import { RESOURCE_ACTIONS } from '../auth/identity/principal.ts';
 import { type Issue, MillraceError } from '../lib/errors.ts';
-import { findOverridingDeny, findPolicyContradictions } from './contradictions.ts';
+import { findContradictionsInPolicy, findOverridingDeny } from './contradictions.ts';
 import { invalidPolicy, type Policy, parsePolicy } from './policy.ts';
 import type { PolicyJson } from './policy-schema.ts';
 
@@ -54,7 +54,7 @@ export function toPolicySet(written: readonly PolicyRecord[], changed?: string):
           throw invalidPolicy([{ pointer: '', code: 'invalid-policy', detail: `It has more than ${MAX_BYTES} bytes` }]);
         }
         const parsed = parsePolicy(id, policy);
-        const issues = findPolicyContradictions(parsed);
+        const issues = findContradictionsInPolicy(parsed);
         if (issues.length > 0) throw invalidPolicy(issues);
         return parsed;
       } catch (error) {

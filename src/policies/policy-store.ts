@@ -6,7 +6,12 @@ import type { ClientSession, Collection, Document } from 'mongodb';
 import type { ServerMode } from '../config/config.ts';
 import { MONGO_ERROR_CODES, mongoErrorCode, withTranslatedErrors } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
-import { type ChangeStamp, ensureCollection, parseActorId, stampDeletion } from '../database/system-collection.ts';
+import {
+  actorIdWithoutKind,
+  type ChangeStamp,
+  ensureCollection,
+  stampDeletion,
+} from '../database/system-collection.ts';
 import type { SystemCollection } from '../lib/event-types.ts';
 import type { PolicyRecord } from './policy-set.ts';
 
@@ -120,7 +125,7 @@ export class PolicyStore {
 
 /** The update that turns a document into this policy, with the time and the number of its changes. */
 function written(policy: unknown, now: Date, stamp: ChangeStamp): Document[] {
-  const who = parseActorId(stamp.by);
+  const who = actorIdWithoutKind(stamp.by);
   const _meta = {
     revision: { $add: [{ $ifNull: ['$_meta.revision', 0] }, 1] },
     createdAt: { $ifNull: ['$_meta.createdAt', now] },

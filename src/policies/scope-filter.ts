@@ -72,7 +72,7 @@ export function toDatabaseFilter(scope: Scope): Document {
  * uses it.
  * @param requested the query's own filter; its variables are filled
  */
-export function combineScopeFilters(requested: Filter, ...scopes: readonly Scope[]): Document {
+export function restrictFilterToScopes(requested: Filter, ...scopes: readonly Scope[]): Document {
   const parts = [...scopes.map(toDatabaseFilter), toMongoFilter(requested)].filter(
     (part) => Object.keys(part).length > 0,
   );
@@ -146,7 +146,7 @@ export function redactDocument(scope: Scope, document: Document): Document | nul
 }
 
 /** True if a field is visible in every reached document. */
-export function isReadable(scope: Scope, path: string): boolean {
+export function isFieldReadable(scope: Scope, path: string): boolean {
   return !hidesFields(scope) || scope.grants.every(({ read }) => fieldTreeIncludesPath(read, path));
 }
 
@@ -157,7 +157,7 @@ export function isReadable(scope: Scope, path: string): boolean {
  */
 export function requireFilterableFields(scope: Scope, paths: Iterable<string>): void {
   if (!hidesFields(scope)) return;
-  for (const path of paths) if (!isReadable(scope, path)) throw fieldHidden(path);
+  for (const path of paths) if (!isFieldReadable(scope, path)) throw fieldHidden(path);
 }
 
 /**

@@ -80,10 +80,10 @@ export interface Scope<A extends ResourceAction = ResourceAction, P extends Reso
   readonly until: number | null;
 }
 
-export type ScopeDeps<A extends ResourceAction = ResourceAction> = Omit<Scope<A>, typeof brand>;
+export type ScopeInit<A extends ResourceAction = ResourceAction> = Omit<Scope<A>, typeof brand>;
 
 /** Creates a Scope. Only this folder calls it. */
-export function createScope<A extends ResourceAction>(deps: ScopeDeps<A>): Scope<A> {
+export function createScope<A extends ResourceAction>(deps: ScopeInit<A>): Scope<A> {
   return Object.freeze(deps) as unknown as Scope<A>;
 }
 
@@ -131,7 +131,7 @@ export function emptyReadScope(principal: Principal): Scope<'read'> {
 }
 
 /** The Scope of reading one document's bytes, and none of its fields, for a request with a proof that allows it. */
-export function singleDocumentReadScope(principal: Principal, id: BsonValue): Scope<'read'> {
+export function signedUrlReadScope(principal: Principal, id: BsonValue): Scope<'read'> {
   const grant = {
     filter: fieldFilter('_id', { op: 'in', values: [id] }),
     read: EMPTY_FIELD_TREE,

@@ -12,7 +12,7 @@ import type { BsonValue } from '../query/filter.ts';
 import type { Grant } from './scope.ts';
 
 /** The values that the grants set. If two set the same field, the first one counts. */
-export function policySetValues(grants: readonly Grant[]): ReadonlyMap<string, BsonValue> {
+export function valuesSetByPolicies(grants: readonly Grant[]): ReadonlyMap<string, BsonValue> {
   const [first, second] = grants;
   if (first === undefined || second === undefined) return first?.set ?? new Map();
   const values = new Map<string, BsonValue>();
@@ -38,7 +38,7 @@ export function writableFieldTree(grants: readonly Grant[]): FieldTree {
  * The first field whose value a change alters although it must not be set, as a dotted path; null when there is none.
  * @param set fields whose value is set by policies
  */
-export function forbiddenField(
+export function findForbiddenField(
   before: Document,
   after: Document,
   write: FieldTree,

@@ -112,7 +112,7 @@ export const META_FIELDS: readonly string[] = ['revision', 'createdAt', 'updated
  * or one of the public fields is allowed: a query must not reveal a hidden field.
  * @throws MillraceError with the code
  */
-export function parseStoredPath(path: string, code: ErrorCode = 'invalid-filter'): string {
+export function clientToStoredPath(path: string, code: ErrorCode = 'invalid-filter'): string {
   const checked = parseDocumentPath(path, code);
   const [first, ...rest] = checked.split('.');
   if (first === '_meta' && rest.length > 0 && !META_FIELDS.includes(rest.join('.'))) {
@@ -129,7 +129,7 @@ export function parseStoredPath(path: string, code: ErrorCode = 'invalid-filter'
  * @throws MillraceError with the code
  */
 export function parseQueryPath(path: string, code: ErrorCode = 'invalid-filter'): string {
-  const stored = parseStoredPath(path, code);
+  const stored = clientToStoredPath(path, code);
   if (stored !== '_meta') return stored;
   const fields = META_FIELDS.map((field) => `_meta.${field}`).join(', ');
   throw new MillraceError(code, "'_meta' as a whole cannot be used here", { hint: `Use one of ${fields}.` });

@@ -18,7 +18,7 @@ import {
   Variable,
 } from './filter.ts';
 import { QUERY_LIMITS } from './limits.ts';
-import { type UnboundValue, valuesForPath } from './parse-values.ts';
+import { possibleValuesAtPath, type UnboundValue } from './parse-values.ts';
 
 /** Names as the short form has them; the JSON form puts `$` before. */
 export const FILTER_OPERATORS = [
@@ -109,7 +109,7 @@ export function buildPathFilter(path: string, tests: readonly UnboundFieldTest[]
 function testAt(path: string, test: UnboundFieldTest): UnboundFilter {
   switch (test.op) {
     case 'in':
-      return fieldFilter(path, { op: 'in', values: valuesForPath(path, test.values) });
+      return fieldFilter(path, { op: 'in', values: possibleValuesAtPath(path, test.values) });
     case 'all':
       if (test.values.length === 0) return matchNoneFilter;
       return and(test.values.map((value) => fieldFilter(path, itemOfAll(path, value))));
@@ -117,7 +117,7 @@ function testAt(path: string, test: UnboundFieldTest): UnboundFilter {
     case 'gte':
     case 'lt':
     case 'lte':
-      return or(valuesForPath(path, [test.value]).map((value) => fieldFilter(path, { op: test.op, value })));
+      return or(possibleValuesAtPath(path, [test.value]).map((value) => fieldFilter(path, { op: test.op, value })));
     case 'not':
       return test.tests.length === 0 ? not(matchAllFilter) : not(buildPathFilter(path, test.tests));
     case 'exists':
@@ -136,5 +136,5 @@ function testAt(path: string, test: UnboundFieldTest): UnboundFilter {
 /** One value of `all`. A variable stays in place: if it is bound to a list, each of its items is required. */
 function itemOfAll(path: string, value: UnboundValue): UnboundFieldTest {
   if (value instanceof Variable) return { op: 'all', values: [value] };
-  return { op: 'in', values: valuesForPath(path, [value]) };
+  return { op: 'in', values: possibleValuesAtPath(path, [value]) };
 }

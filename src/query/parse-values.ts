@@ -11,7 +11,7 @@ import { parseTextOrVariable, requireWellFormedText } from './variables.ts';
 export type UnboundValue = GenericBsonValue<Variable>;
 
 /** The values that a short value may equal, and those for comparisons of order. One match in a list is enough. */
-export interface ShortValue {
+export interface ValueInterpretations {
   readonly equal: readonly UnboundValue[];
   readonly ordered: readonly UnboundValue[];
 }
@@ -26,7 +26,7 @@ const UUID_TEXT = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
  * 8601 represents the date and the text; `$name` is a variable; anything else is a string.
  * @throws MillraceError `invalid-filter`
  */
-export function parseShortValue(text: string): ShortValue {
+export function parseShortValue(text: string): ValueInterpretations {
   if (text.startsWith('"')) return one(unquote(text));
   if (text === 'null') return one(null);
   // Documents that came as JSON may contain the same value as a text, so equality accepts both.
@@ -38,7 +38,7 @@ export function parseShortValue(text: string): ShortValue {
   return one(parseTextOrVariable(text));
 }
 
-const one = (value: UnboundValue): ShortValue => ({ equal: [value], ordered: [value] });
+const one = (value: UnboundValue): ValueInterpretations => ({ equal: [value], ordered: [value] });
 
 /** A number in JSON's syntax, or null. Whole numbers beyond 2^53 stay exact as int64. */
 export function readNumber(text: string): number | Long | null {
@@ -85,9 +85,9 @@ export function unquote(text: string): string {
  * text; at a time of `_meta` it represents the date. Elsewhere a value is itself.
  * @throws MillraceError `invalid-filter` for a value at a time's path that is not a date
  */
-export function valuesForPath(path: string, values: readonly BsonValue[]): readonly BsonValue[];
-export function valuesForPath(path: string, values: readonly UnboundValue[]): readonly UnboundValue[];
-export function valuesForPath(path: string, values: readonly UnboundValue[]): readonly UnboundValue[] {
+export function possibleValuesAtPath(path: string, values: readonly BsonValue[]): readonly BsonValue[];
+export function possibleValuesAtPath(path: string, values: readonly UnboundValue[]): readonly UnboundValue[];
+export function possibleValuesAtPath(path: string, values: readonly UnboundValue[]): readonly UnboundValue[] {
   if (path === '_id')
     return values.flatMap((value): readonly UnboundValue[] => (typeof value === 'string' ? idsOf(value) : [value]));
   return isMetaTimePath(path) ? timesOf(path, values) : values;

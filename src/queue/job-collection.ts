@@ -32,9 +32,9 @@ export interface JobRow {
 }
 
 /** Only pending jobs have a due time. */
-export const DUE_FILTER = { dueAt: { $exists: true } } as const;
+export const PENDING_JOBS_FILTER = { dueAt: { $exists: true } } as const;
 /** The index of the next due time. */
-export const DUE_INDEX: IndexDescription = { key: { dueAt: 1 }, partialFilterExpression: DUE_FILTER };
+export const DUE_INDEX: IndexDescription = { key: { dueAt: 1 }, partialFilterExpression: PENDING_JOBS_FILTER };
 /** Deletes rows at the end of their retention. */
 export const EXPIRY_INDEX: IndexDescription = { key: { expireAt: 1 }, expireAfterSeconds: 0 };
 

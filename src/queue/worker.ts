@@ -12,7 +12,7 @@ const UNHANDLED_MS = 1_000;
 const MAX_TIMER_MS = 6 * 3_600_000;
 
 /** How many jobs of a group can be fetched now. */
-export interface GroupRequest {
+export interface GroupFetchRequest {
   readonly group: string;
   readonly count: number;
 }
@@ -29,7 +29,7 @@ export interface WorkerOptions<Job> {
    * Finds due jobs of groups, leases them if that is done here, and holds them for `next`.
    * @returns how many were found of each group that was searched
    */
-  readonly findJobs: (requests: readonly GroupRequest[]) => Promise<ReadonlyMap<string, number>>;
+  readonly findJobs: (requests: readonly GroupFetchRequest[]) => Promise<ReadonlyMap<string, number>>;
   /** Takes the next fetched job that may start; undefined if none may. @param time monotonic, in milliseconds */
   readonly next: (time: number) => Job | undefined;
   /** Runs one attempt of a job. */
@@ -228,8 +228,8 @@ export class Worker<Job> {
     this.#nextDue = Math.min(this.#nextDue, next?.getTime() ?? Number.POSITIVE_INFINITY);
   }
 
-  #requests(now: number): readonly GroupRequest[] {
-    const requests: GroupRequest[] = [];
+  #requests(now: number): readonly GroupFetchRequest[] {
+    const requests: GroupFetchRequest[] = [];
     for (const group of this.#due) {
       if (requests.length === MAX_GROUPS) break;
       const count = this.#options.room(group, now);

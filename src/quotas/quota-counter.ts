@@ -88,13 +88,13 @@ export class QuotaCounter {
     return rows.some(({ operation, collection, time }) => {
       if (!time.greaterThan(state.time)) return false;
       const whole = operation === 'drop' || operation === 'rename';
-      return UNKNOWN.has(operation) || (whole && countsTowardQuota(collection));
+      return UNKNOWN.has(operation) || (whole && collectionCountsTowardQuota(collection));
     });
   }
 }
 
 /** Whether the documents of a collection count, as documents or as files. */
-export function countsTowardQuota(collection: string | null): boolean {
+export function collectionCountsTowardQuota(collection: string | null): boolean {
   return collection !== null && (collection === FILES || isCollectionName(collection));
 }
 
@@ -108,7 +108,7 @@ function deltasOf(rows: readonly QuotaLogRow[]): Map<string, QuotaDelta[]> {
     deltas.set(creator, own);
   };
   for (const row of rows) {
-    if (!countsTowardQuota(row.collection)) continue;
+    if (!collectionCountsTowardQuota(row.collection)) continue;
     const { operation, before, after } = row;
     if (operation === 'insert') add(after, 1, row);
     else if (operation === 'delete') add(before, -1, row);

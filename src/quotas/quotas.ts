@@ -5,7 +5,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { MillraceError } from '../lib/errors.ts';
-import { countsTowardQuota, type QuotaLogRow } from './quota-counter.ts';
+import { collectionCountsTowardQuota, type QuotaLogRow } from './quota-counter.ts';
 import type { CountedPosition, QuotaAmounts, QuotaStore } from './quota-store.ts';
 
 /** How long a create waits at most, in milliseconds, when uncounted writes decide whether it fits. */
@@ -93,7 +93,7 @@ export class Quotas {
     if (rows === null) this.#held.clear();
     for (const { request, operation, collection, epoch, number } of rows ?? []) {
       const held = request === null || operation !== 'insert' ? undefined : this.#held.get(request);
-      const next = countsTowardQuota(collection) ? held?.find((one) => one.rows > 0) : undefined;
+      const next = collectionCountsTowardQuota(collection) ? held?.find((one) => one.rows > 0) : undefined;
       if (next === undefined) continue;
       next.rows -= 1;
       if (next.rows === 0) next.position = { epoch, number };

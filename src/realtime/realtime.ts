@@ -10,14 +10,14 @@ import type { EventServices } from '../events/services.ts';
 import { FairSemaphore } from '../lib/concurrency/fair-semaphore.ts';
 import { type ByteBudget, MemoryAccount } from '../lib/memory/byte-budget.ts';
 import type { Policies } from '../policies/policies.ts';
-import type { Impersonation } from '../policies/revalidation/impersonation.ts';
+import type { ImpersonationService } from '../policies/revalidation/impersonation.ts';
 import { FairScheduler } from '../query/evaluate/fair-scheduler.ts';
-import { CONNECTION_MEMORY_BYTES, type RealtimeClient } from './client/realtime-client.ts';
+import { CONNECTION_OVERHEAD_BYTES, type RealtimeClient } from './client/realtime-client.ts';
 import { Hub } from './hub/hub.ts';
 import { SnapshotReader } from './result/snapshot-store.ts';
 import { Backlog } from './subscription/backlog.ts';
 import { protocolTimings, type RealtimeDeps } from './subscription/realtime-deps.ts';
-import { RightsChanges } from './subscription/rights-changes.ts';
+import { RecentRightsChanges } from './subscription/rights-changes.ts';
 import { ScopeDifferences } from './subscription/scope-difference.ts';
 import { CLOSE_CODES } from './wire/protocol.ts';
 import { FlushScheduler } from './wire/send-queue.ts';
@@ -35,7 +35,7 @@ export interface RealtimeOptions {
   readonly events: Pick<EventServices, 'tail' | 'feed' | 'log' | 'completed' | 'readers'>;
   readonly policies: Policies;
   readonly authenticator: Authenticator;
-  readonly impersonation: Impersonation;
+  readonly impersonation: ImpersonationService;
   readonly requestRate: RequestRateLimiter;
   readonly queryTimeoutMs: number;
   /** Maximum number of clients; more are rejected. */
@@ -61,7 +61,7 @@ export class Realtime {
     const hub = new Hub({ tail, completed, onError });
     const store = new SnapshotReader(options.mongo.data, options.queryTimeoutMs);
     const slots = new FairSemaphore(SNAPSHOTS_AT_ONCE, SNAPSHOTS_OF_ONE, SLOW_SNAPSHOT_MS);
-    const rights = new RightsChanges({ tail, log });
+    const rights = new RecentRightsChanges({ tail, log });
     this.deps = {
       hub,
       backlog: new Backlog({ hub, log, completed, readers }),
@@ -119,10 +119,10 @@ export class Realtime {
   /** Adds a client. @returns the function to call when its connection has ended */
   take(client: RealtimeClient): () => void {
     this.#clients.add(client);
-    client.queue.account.note(CONNECTION_MEMORY_BYTES);
+    client.queue.account.note(CONNECTION_OVERHEAD_BYTES);
     return () => {
       client.handleDisconnect();
-      if (this.#clients.delete(client)) client.queue.account.note(-CONNECTION_MEMORY_BYTES);
+      if (this.#clients.delete(client)) client.queue.account.note(-CONNECTION_OVERHEAD_BYTES);
     };
   }
 

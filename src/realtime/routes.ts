@@ -7,7 +7,7 @@ import { isOriginAllowed } from '../config/origin.ts';
 import { MillraceError } from '../lib/errors.ts';
 import { queryString } from '../lib/request.ts';
 import { excludeFromOpenApi } from '../openapi/operation.ts';
-import { CONNECTION_MEMORY_BYTES } from './client/realtime-client.ts';
+import { CONNECTION_OVERHEAD_BYTES } from './client/realtime-client.ts';
 import { SocketClient } from './client/socket-client.ts';
 import type { Realtime } from './realtime.ts';
 import { CLOSE_CODES, SUBPROTOCOL } from './wire/protocol.ts';
@@ -54,7 +54,7 @@ export async function realtimeRoutes(app: FastifyInstance, { realtime, config }:
     const { deps } = realtime;
     const line = request.raw.socket;
     const account = realtime.accountOf(request.ip);
-    if (!account.hasRoom(CONNECTION_MEMORY_BYTES)) {
+    if (!account.hasRoom(CONNECTION_OVERHEAD_BYTES)) {
       socket.close(CLOSE_CODES.overloaded, 'Clients use too much memory');
       return;
     }

@@ -11,10 +11,10 @@ import { EVENT_STREAM_HEADERS } from '../lib/streaming/stream-headers.ts';
 import { parseLastEventId } from '../lib/streaming/stream-ids.ts';
 import type { QueryParameter } from '../query/parse/parameters.ts';
 import { parseQuery } from '../query/parse/parse-query.ts';
-import { CONNECTION_MEMORY_BYTES, subscriptionMemoryBytes } from './client/realtime-client.ts';
+import { CONNECTION_OVERHEAD_BYTES, subscriptionMemoryBytes } from './client/realtime-client.ts';
 import { StreamClient } from './client/stream-client.ts';
 import type { Realtime } from './realtime.ts';
-import { toRequestedQuery } from './result/live-query-spec.ts';
+import { toSubscriptionQuery } from './result/live-query-spec.ts';
 import { RESTART_POSITION } from './wire/protocol.ts';
 import { ResumableStreamWriter } from './wire/resumable-stream-writer.ts';
 import { SendQueue } from './wire/send-queue.ts';
@@ -41,12 +41,12 @@ export function createListStreamHandler(realtime: Realtime): ListStreamHandler {
     const requested = parameters.filter(([parameter]) => !OWN.includes(parameter));
     const keyed = requested.some(([parameter]) => parameter === 'sort');
     const since = sinceOf(request, parameters);
-    const query = toRequestedQuery(parseQuery(requested), keyed, new Date());
+    const query = toSubscriptionQuery(parseQuery(requested), keyed, new Date());
     if (!realtime.hasRoom) throw refusal(realtime.closing);
     const account = realtime.accountOf(request.ip);
     account.move(toActorId(request.asker));
     const bytes = subscriptionMemoryBytes(request.url.length);
-    account.require(CONNECTION_MEMORY_BYTES + bytes);
+    account.require(CONNECTION_OVERHEAD_BYTES + bytes);
 
     const { raw } = reply;
     const { streamPass: pass } = request;

@@ -4,7 +4,7 @@ import type { Users } from '../auth/users/users.ts';
 import { type Config, ConfigError } from '../config/config.ts';
 import type { AuditEvents } from '../database/audit-events.ts';
 import type { Mongo } from '../database/mongo.ts';
-import { type ChangeStamp, SYSTEM_STAMP } from '../database/system-collection.ts';
+import { type ChangeStamp, SYSTEM_CHANGE_STAMP } from '../database/system-collection.ts';
 import type { Transactions } from '../database/transactions.ts';
 import type { Egress } from '../egress/egress.ts';
 import type { WriteServerLog } from '../events/log/log-callback.ts';
@@ -15,7 +15,7 @@ import type { Creator } from './endpoint/endpoint.ts';
 import { EndpointStore } from './endpoint/endpoint-store.ts';
 import { Endpoints } from './endpoint/endpoints.ts';
 import { DELIVERY_EVENT_PREFIX } from './planning/compiled-endpoint.ts';
-import { EventDeliveries } from './planning/deliveries-for-event.ts';
+import { EventDeliveryBuilder } from './planning/deliveries-for-event.ts';
 import { DeliveryNotifier } from './planning/delivery-notifier.ts';
 import { DeliveryPlanner } from './planning/delivery-planner.ts';
 import { EndpointPrincipals } from './planning/endpoint-principals.ts';
@@ -92,7 +92,7 @@ export async function createWebhookServices(deps: WebhookServicesDeps): Promise<
   await reloader.start(() => events.tail.healthy);
 
   const creators = new EndpointPrincipals(authenticator, () => planner.disableOrphanedEndpoints());
-  const rows = new EventDeliveries({ policies, creators, completed: events.completed, publicUrl });
+  const rows = new EventDeliveryBuilder({ policies, creators, completed: events.completed, publicUrl });
   const replays = new WebhookReplays({
     store: replayStore,
     events,
@@ -165,5 +165,5 @@ export function senderFor({ svix }: Config['webhooks'], deps: SenderDeps): Creat
 async function recordDead(activity: AuditEvents, deliveries: readonly Delivery[]): Promise<void> {
   const reported = deliveries.filter(({ type }) => !type.startsWith(DELIVERY_EVENT_PREFIX));
   const details = reported.map(({ id: delivery, endpoint, event, type }) => ({ endpoint, delivery, event, type }));
-  await activity.recordAll('system.delivery.failed', details, SYSTEM_STAMP);
+  await activity.recordAll('system.delivery.failed', details, SYSTEM_CHANGE_STAMP);
 }

@@ -6,10 +6,10 @@ import t from 'tap';
 import {
   createRefreshToken,
   decodeRefreshToken,
+  deriveNextRefreshToken,
   encodeRefreshToken,
   hashRefreshToken,
   isRotatedRefreshToken,
-  nextRefreshToken,
 } from '../../src/auth/sessions/refresh-token.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { testMongo } from '../helpers/mongo.ts';
@@ -23,13 +23,13 @@ t.test('a refresh token has one spelling, and leads only to its successors', asy
   for (const other of [`${text}A`, text.slice(0, -1), `${text.slice(0, -1)}=`, text.toUpperCase(), '', 'mrr_']) {
     t.equal(decodeRefreshToken(other), null, other);
   }
-  const third = nextRefreshToken(nextRefreshToken(first, key), key);
+  const third = deriveNextRefreshToken(deriveNextRefreshToken(first, key), key);
   const current = { generation: third.generation, hash: hashRefreshToken(third) };
   t.ok(isRotatedRefreshToken(first, current, key));
   t.ok(isRotatedRefreshToken(third, current, key));
   t.notOk(isRotatedRefreshToken({ ...first, secret: Buffer.alloc(32) }, current, key));
   t.notOk(isRotatedRefreshToken(first, current, Buffer.alloc(32, 2)));
-  t.notOk(isRotatedRefreshToken(nextRefreshToken(third, key), current, key));
+  t.notOk(isRotatedRefreshToken(deriveNextRefreshToken(third, key), current, key));
   t.notOk(isRotatedRefreshToken({ ...first, generation: 1 }, current, key));
 });
 

@@ -5,7 +5,7 @@
 import t from 'tap';
 import { defaultEmailTemplate } from '../../src/email/email-templates.ts';
 import { EMAIL_DEFINITIONS, EMAIL_KINDS } from '../../src/email/locales/email-types.ts';
-import { EMAIL_TEXTS, LANGUAGE_NAMES, parseAcceptLanguage } from '../../src/email/locales/locales.ts';
+import { EMAIL_TEXTS, LANGUAGE_CODES, negotiateLanguage } from '../../src/email/locales/locales.ts';
 import { renderTemplate, templateIssues } from '../../src/email/template.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { testMongo } from '../helpers/mongo.ts';
@@ -21,7 +21,7 @@ const OWN = {
 };
 
 t.test('every default e-mail template can be used, in every language', async (t) => {
-  for (const language of LANGUAGE_NAMES) {
+  for (const language of LANGUAGE_CODES) {
     for (const kind of EMAIL_KINDS) {
       const template = defaultEmailTemplate(kind, language);
       t.strictSame(templateIssues(template, EMAIL_DEFINITIONS[kind]), [], `${kind} ${language}`);
@@ -59,7 +59,7 @@ t.test('the preferred language of a browser', async (t) => {
     ['*', null],
     [';;q=,,de;q=x', null],
   ];
-  for (const [header, language] of cases) t.equal(parseAcceptLanguage(header), language, header ?? 'none');
+  for (const [header, language] of cases) t.equal(negotiateLanguage(header), language, header ?? 'none');
 });
 
 t.test('e-mail templates of administrators', async (t) => {

@@ -5,7 +5,7 @@ import pino from 'pino';
 import type { Test } from 'tap';
 import { buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config/config.ts';
-import type { DiskSpace } from '../../src/lib/disk-space.ts';
+import type { DiskSpaceMonitor } from '../../src/lib/disk-space.ts';
 import { createServices, type Services } from '../../src/services.ts';
 import { type TestMongo, testMongo } from './mongo.ts';
 
@@ -23,7 +23,7 @@ export async function buildTestApp(
   t: Test,
   settings: Record<string, string> = {},
   testDatabase?: TestMongo,
-  space?: DiskSpace,
+  space?: DiskSpaceMonitor,
 ): Promise<TestApp> {
   const { url, database } = testDatabase ?? (await testMongo(t));
   const config = loadConfig({ MILLRACE_DB: database, PORT: '0', ...settings });

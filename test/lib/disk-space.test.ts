@@ -1,12 +1,12 @@
 /** What still works while the disk of the embedded database is almost full. */
 import t from 'tap';
-import { DiskSpace, type DiskSpaceLevel, FULL_DISK_BYTES, LOW_DISK_BYTES } from '../../src/lib/disk-space.ts';
+import { type DiskSpaceLevel, DiskSpaceMonitor, FULL_DISK_BYTES, LOW_DISK_BYTES } from '../../src/lib/disk-space.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { countAll, multipart, uploadOne } from '../helpers/files/upload.ts';
 
 let free = LOW_DISK_BYTES;
 const levels: DiskSpaceLevel[] = [];
-const space = new DiskSpace({
+const space = new DiskSpaceMonitor({
   folder: '/',
   measure: async () => free,
   onChange: ({ level }) => void levels.push(level),
@@ -89,7 +89,7 @@ t.test('when there is space again, or it is unknown, writes continue', async (t)
   await setFree(LOW_DISK_BYTES);
   t.equal((await send('POST', '/api/a', { n: 5 })).statusCode, 201);
   t.same(levels, ['low', 'enough', 'low', 'full', 'enough']);
-  const unknown = new DiskSpace({ folder: '/no/such/folder' });
+  const unknown = new DiskSpaceMonitor({ folder: '/no/such/folder' });
   await unknown.start();
   t.teardown(() => unknown.stop());
   t.same(unknown.state, { level: 'enough', freeBytes: null, neededBytes: LOW_DISK_BYTES });

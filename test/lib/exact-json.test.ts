@@ -1,7 +1,7 @@
 /** JSON.parse with correct field names: V8's bug, and no other difference. The seed is printed. */
 import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
-import { parseExactJson } from '../../src/lib/exact-json.ts';
+import { parseJsonExactNames } from '../../src/lib/exact-json.ts';
 import { Random, runCount, runSeed } from '../helpers/random.ts';
 
 const seed = runSeed();
@@ -66,7 +66,7 @@ function sameWithOrder(a: unknown, b: unknown): boolean {
 }
 
 t.test('a field name is not confused with one of another text', async (t) => {
-  const read = (text: string): string[] => Object.keys(Object(parseExactJson(text)));
+  const read = (text: string): string[] => Object.keys(Object(parseJsonExactNames(text)));
   const cases: [before: string, text: string, names: string[]][] = [
     ['{"p1":"x","\\\\":1}', '{"p1":"y","\\u5e74":2024}', ['p1', '年']],
     ['{"p2":[],"\\\\":0}', '{"p2":1,"\\"":2}', ['p2', '"']],
@@ -74,7 +74,7 @@ t.test('a field name is not confused with one of another text', async (t) => {
     ['{"p4":1,"\\\\u0":1}', '{"p4":1,"\\u0041\\u0042\\u0043":1}', ['p4', 'ABC']],
   ];
   for (const [before, text, names] of cases) {
-    parseExactJson(before);
+    parseJsonExactNames(before);
     t.strictSame(read(text), names, text);
   }
 });
@@ -82,7 +82,7 @@ t.test('a field name is not confused with one of another text', async (t) => {
 t.test(`${TEXTS} random texts have the value of JSON.parse`, async (t) => {
   for (let n = 0; n < TEXTS; n++) {
     const { text, value } = created(NAMES, 4);
-    const read = parseExactJson(text);
+    const read = parseJsonExactNames(text);
     if (sameWithOrder(read, JSON.parse(text)) && sameWithOrder(read, value)) continue;
     t.fail(`${JSON.stringify(text)} is read as ${JSON.stringify(read)}`, { seed });
     break;
@@ -95,7 +95,7 @@ t.test(`${TEXTS} random texts with backslashes in their names have the written v
   for (let n = 0; n < TEXTS; n++) {
     const { text, value } = created(names, 4);
     if (!sameWithOrder(JSON.parse(text), value)) mistakes++;
-    if (sameWithOrder(parseExactJson(text), value)) continue;
+    if (sameWithOrder(parseJsonExactNames(text), value)) continue;
     t.fail(`${JSON.stringify(text)} is not read as ${JSON.stringify(value)}`, { seed });
     break;
   }
@@ -104,11 +104,11 @@ t.test(`${TEXTS} random texts with backslashes in their names have the written v
 
 t.test('invalid JSON is rejected as by JSON.parse', async (t) => {
   for (const text of ['', '{"\\n":}', '{"\\n":1,}', '{"\\x":1}', '"\\', '{"a":1}"\\n"', '{"\\":1}']) {
-    t.throws(() => parseExactJson(text), SyntaxError, text);
+    t.throws(() => parseJsonExactNames(text), SyntaxError, text);
   }
 });
 
 t.test('a deep text with such a name is read without recursion', async (t) => {
   const depth = 100_000;
-  t.doesNotThrow(() => parseExactJson(`${'['.repeat(depth)}{"\\n":1}${']'.repeat(depth)}`));
+  t.doesNotThrow(() => parseJsonExactNames(`${'['.repeat(depth)}{"\\n":1}${']'.repeat(depth)}`));
 });

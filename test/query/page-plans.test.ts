@@ -6,7 +6,7 @@ import type { Document } from 'bson';
 import { type Collection, MongoClient } from 'mongodb';
 import t from 'tap';
 import { buildPlainComparisonPageRequest } from '../../src/query/page/optimistic-page.ts';
-import { buildPageRequest, type PageRequest } from '../../src/query/page/page.ts';
+import { buildPageRequest, type PageQuery } from '../../src/query/page/page.ts';
 import { parseSort, toMongoSort } from '../../src/query/page/sort.ts';
 import { sortKeyOf } from '../../src/query/page/sort-key.ts';
 import { testMongo } from '../helpers/mongo.ts';
@@ -32,7 +32,7 @@ async function requests(collection: Collection, sortText: string, testDatabase: 
   return [buildPageRequest(...requested, { direction, values }), ...likely].filter((one) => one !== null);
 }
 
-async function explain(collection: Collection, request: PageRequest) {
+async function explain(collection: Collection, request: PageQuery) {
   const find = collection.find(request.filter).sort(toMongoSort(request.sort));
   const { executionStats, queryPlanner } = await find.limit(LIMIT + 1).explain('executionStats');
   return {

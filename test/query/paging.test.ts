@@ -16,9 +16,9 @@ import {
   buildPageRequest,
   exactSortStages,
   isPageInOrder,
-  type Page,
   type PagePosition,
-  type PageRequest,
+  type PageQuery,
+  type PageResult,
   slicePage,
   toMongoSortOrStages,
 } from '../../src/query/page/page.ts';
@@ -94,17 +94,17 @@ async function page(
   limit: number,
   cursor: string | null,
   tied: boolean,
-): Promise<Page<Document>> {
+): Promise<PageResult<Document>> {
   const position = cursor === null ? null : decodeCursor([KEY], 'q', cursor, decodeDocument);
   const options = { promoteValues: false, bsonRegExp: true } as const;
   const reading = { read, holdsArray: (one: Document) => holdsArray(one, sort) };
-  const plain = ({ filter, sort }: PageRequest, limit: number): Promise<Document[]> =>
+  const plain = ({ filter, sort }: PageQuery, limit: number): Promise<Document[]> =>
     isDatabaseSortable(sort)
       ? collection.find(filter, options).sort(toMongoSort(sort)).limit(limit).toArray()
       : collection.aggregate(inOrder(collection, sort, filter, limit), options).toArray();
-  const send = async (request: PageRequest, limit: number): Promise<readonly Document[]> => {
+  const send = async (request: PageQuery, limit: number): Promise<readonly Document[]> => {
     if (!tied) return plain(request, limit);
-    const one = async (request: PageRequest, limit: number) => ({ documents: await plain(request, limit) });
+    const one = async (request: PageQuery, limit: number) => ({ documents: await plain(request, limit) });
     const response = await requestPageBreakingTies(one, request, limit, read);
     inTies[response === null ? 'not' : 'reported']++;
     return response?.documents ?? plain(request, limit);
@@ -146,7 +146,7 @@ async function walk(
   collection: Collection,
   sort: Sort,
   { limit, from, between, hint = (at) => at, tied = false }: Walk,
-): Promise<{ numbers: number[]; last: Page<Document> }> {
+): Promise<{ numbers: number[]; last: PageResult<Document> }> {
   const numbers: number[] = [];
   let cursor = from ?? null;
   const backwards = from !== undefined;

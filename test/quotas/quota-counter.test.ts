@@ -5,7 +5,7 @@
 import { BSON, type Document, Timestamp } from 'mongodb';
 import t, { type Test } from 'tap';
 import { connectMongo } from '../../src/database/mongo.ts';
-import { createSystemCollection } from '../../src/database/system-collection.ts';
+import { ensureSystemCollection } from '../../src/database/system-collection.ts';
 import { QuotaCounter, type QuotaLogRow } from '../../src/quotas/quota-counter.ts';
 import { QuotaStore } from '../../src/quotas/quota-store.ts';
 import { testMongo } from '../helpers/mongo.ts';
@@ -27,7 +27,7 @@ async function openCounter(t: Test, now?: () => number) {
   const { url, database } = await testMongo(t);
   const mongo = await connectMongo({ url, database });
   t.teardown(() => mongo.close());
-  await createSystemCollection(mongo, '_files');
+  await ensureSystemCollection(mongo, '_files');
   await mongo.data.collection('notes').insertMany([{ _meta: { createdBy: 'u1' } }, { _meta: { createdBy: 'u1' } }]);
   await mongo.data.collection('notes').insertMany([{ by: 'nobody of ours' }, { _meta: { createdBy: null } }]);
   await mongo.data.collection('_files').insertOne({ size: 7, _meta: { createdBy: 'u1' } });

@@ -27,7 +27,7 @@ import type { ApiKeys } from '../tokens/api-keys.ts';
 import type { Users } from '../users/users.ts';
 import {
   preferredLanguage,
-  rejectQueryParameters,
+  rejectAllQueryParameters,
   requireMetadataSize,
   requireUser,
   sessionOriginOf,
@@ -123,7 +123,7 @@ export interface CurrentUserRoutesOptions {
 
 export async function currentUserRoutes(app: FastifyInstance, options: CurrentUserRoutesOptions): Promise<void> {
   const { authenticator, signIn, recovery, sessions, users, factors, keys } = options;
-  rejectQueryParameters(app);
+  rejectAllQueryParameters(app);
 
   app.get('/auth/me', { config: CURRENT_USER_OPERATIONS.me }, async (request) => {
     const { principal } = request;

@@ -13,7 +13,7 @@ import type { Reauthentication } from '../sign-in/reauthentication.ts';
 import { type Identities, toIdentityViews } from '../users/identities.ts';
 import type { Users } from '../users/users.ts';
 import { PROVIDER_SIGN_IN_OPERATIONS } from './oauth-openapi.ts';
-import { rejectQueryParameters, requireUser, sessionOriginOf } from './request-context.ts';
+import { rejectAllQueryParameters, requireUser, sessionOriginOf } from './request-context.ts';
 import { CODE_EXCHANGE_BODY, LINK_IDENTITY_BODY, PROVIDER_LOGOUT_BODY } from './request-schemas.ts';
 
 export interface IdentityRoutesOptions {
@@ -32,7 +32,7 @@ interface OfProvider {
 
 export async function identityRoutes(app: FastifyInstance, options: IdentityRoutesOptions): Promise<void> {
   const { providerSignIn, codes, providerLogOut, identities, users, reauthentication, publicUrl } = options;
-  rejectQueryParameters(app);
+  rejectAllQueryParameters(app);
 
   app.post('/auth/logout/provider', { config: PROVIDER_SIGN_IN_OPERATIONS.logOut }, async (request) => {
     const user = requireUser(request.principal);

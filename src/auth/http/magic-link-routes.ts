@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import type { ServerMode } from '../../config/config.ts';
-import { isAppUrl } from '../../config/redirects.ts';
+import { isCustomSchemeUrl } from '../../config/redirects.ts';
 import { cookieScopeOf } from '../../lib/cookie-scope.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import { validateBody } from '../../lib/parse-body.ts';
@@ -14,10 +14,10 @@ import { magicLinkDisabled } from '../identity/auth-errors.ts';
 import type { MagicLinkSignIn } from '../magic-link/magic-link.ts';
 import { createMagicLinkCookie, readMagicLinkCookie } from '../magic-link/magic-link-cookie.ts';
 import { redirectNotAllowed } from '../oauth/provider-errors.ts';
-import { SIGN_IN_PATH } from '../oauth/provider-sign-in.ts';
+import { SIGN_IN_PAGE_PATH } from '../oauth/provider-sign-in.ts';
 import type { RedirectAllowlist } from '../providers/redirect-allowlist.ts';
-import { preferredLanguage, rejectQueryParameters, sessionOriginOf } from './request-context.ts';
-import { EMAIL_SCHEMA, TOKEN_SCHEMA } from './request-schemas.ts';
+import { preferredLanguage, rejectAllQueryParameters, sessionOriginOf } from './request-context.ts';
+import { EMAIL_SCHEMA, TOKEN_STRING_SCHEMA } from './request-schemas.ts';
 import { SIGN_IN_RESULT_SHAPE } from './response-schemas.ts';
 import { OPEN_APP_PATH } from './verify-and-reset-pages.ts';
 
@@ -56,7 +56,7 @@ export const VERIFY_OTP_BODY = Type.Object({ email: EMAIL_SCHEMA, code: EMAIL_CO
 const CONFIRM_MAGIC_LINK_BODY = Type.Union([
   Type.Object(
     {
-      token: TOKEN_SCHEMA,
+      token: TOKEN_STRING_SCHEMA,
       codeVerifier: Type.Optional(Type.String({ minLength: 43, maxLength: 128, pattern: '^[A-Za-z0-9._~-]+$' })),
     },
     closed,
@@ -87,7 +87,7 @@ const MAGIC_LINK_OPERATIONS = {
 };
 
 /** Pages of this server that a link may open. */
-const OWN_PAGES = [SIGN_IN_PATH, '/dashboard/link'] as const;
+const OWN_PAGES = [SIGN_IN_PAGE_PATH, '/dashboard/link'] as const;
 
 export interface MagicLinkRoutesOptions {
   readonly magicLinkSignIn: MagicLinkSignIn;
@@ -103,20 +103,20 @@ export async function magicLinkRoutes(app: FastifyInstance, options: MagicLinkRo
   app.addHook('onRequest', async (_request, reply) => {
     reply.header('cache-control', 'no-store');
   });
-  rejectQueryParameters(app);
+  rejectAllQueryParameters(app);
   const scopeOf = (request: FastifyRequest) => cookieScopeOf(publicUrl ?? requestBaseUrl(request));
   // In production an attacker may choose the host of a request, and e-mails must not link to it.
   const baseOf = (request: FastifyRequest) => (mode === 'development' ? (publicUrl ?? requestBaseUrl(request)) : base);
 
   const pageOf = (request: FastifyRequest, requested: string | undefined, hasChallenge: boolean) => {
     const own = baseOf(request);
-    if (requested === undefined) return `${own}${SIGN_IN_PATH}`;
+    if (requested === undefined) return `${own}${SIGN_IN_PAGE_PATH}`;
     const bases = [own, requestBaseUrl(request)];
     const ownPage = OWN_PAGES.find((page) => bases.some((one) => requested === `${one}${page}`));
     if (ownPage !== undefined) return `${own}${ownPage}`;
     if (!redirects.allows(requested)) throw redirectNotAllowed();
     if (hasChallenge)
-      return isAppUrl(requested) ? `${own}${OPEN_APP_PATH}?to=${encodeURIComponent(requested)}` : requested;
+      return isCustomSchemeUrl(requested) ? `${own}${OPEN_APP_PATH}?to=${encodeURIComponent(requested)}` : requested;
     const detail = 'A redirect to an app requires it: the app does not receive the cookie of this server';
     throw new MillraceError('invalid-body', "The field 'codeChallenge' is missing", {
       issues: [{ pointer: '/codeChallenge', code: 'invalid-body', detail }],

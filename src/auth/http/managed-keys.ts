@@ -1,7 +1,7 @@
 /** API keys, created and revoked by administrators. Every operation takes the Scope that allows it. */
 import { stampFromPrincipal } from '../identity/principal.ts';
 import type { ApiKeyView } from '../tokens/api-key.ts';
-import type { ApiKeys, NewApiKey } from '../tokens/api-keys.ts';
+import type { ApiKeyCreateParams, ApiKeys } from '../tokens/api-keys.ts';
 import type { ManageAccountsScope } from './managed-users.ts';
 
 export class ManagedApiKeys {
@@ -22,7 +22,11 @@ export class ManagedApiKeys {
   }
 
   /** @returns the key without its secret, and its text, which cannot be shown again */
-  create(scope: ManageAccountsScope<'create'>, requested: NewApiKey, request: string): ReturnType<ApiKeys['create']> {
+  create(
+    scope: ManageAccountsScope<'create'>,
+    requested: ApiKeyCreateParams,
+    request: string,
+  ): ReturnType<ApiKeys['create']> {
     return this.#keys.create(requested, stampFromPrincipal(scope, request));
   }
 

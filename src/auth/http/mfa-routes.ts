@@ -20,7 +20,7 @@ import type { FactorSignIn } from '../mfa/factor-sign-in.ts';
 import type { Factors } from '../mfa/totp-factor.ts';
 import type { Reauthentication } from '../sign-in/reauthentication.ts';
 import type { Users } from '../users/users.ts';
-import { rejectQueryParameters, requireUser, sessionOriginOf } from './request-context.ts';
+import { rejectAllQueryParameters, requireUser, sessionOriginOf } from './request-context.ts';
 import { FACTOR_CODE, FACTOR_LOGIN_BODY } from './request-schemas.ts';
 import { SIGN_IN_RESULT_SHAPE } from './response-schemas.ts';
 
@@ -121,7 +121,7 @@ export async function factorRoutes(
   app: FastifyInstance,
   { factors, users, reauthentication }: FactorRoutesOptions,
 ): Promise<void> {
-  rejectQueryParameters(app);
+  rejectAllQueryParameters(app);
 
   app.get('/auth/mfa', { config: MFA_OPERATIONS.shown }, async (request) =>
     factors.shown(requireUser(request.principal).id),
@@ -170,7 +170,7 @@ export async function factorLoginRoutes(
   app.addHook('onRequest', async (_request, reply) => {
     reply.header('cache-control', 'no-store');
   });
-  rejectQueryParameters(app);
+  rejectAllQueryParameters(app);
 
   app.post('/auth/mfa/login', { config: MFA_OPERATIONS.login }, async (request) => {
     const { ticket, ...proof } = validateBody(FACTOR_LOGIN_BODY, request.body);

@@ -21,19 +21,19 @@ import type { PasskeySignIn } from '../passkeys/passkey-sign-in.ts';
 import type { Passkeys } from '../passkeys/passkeys.ts';
 import type { Reauthentication } from '../sign-in/reauthentication.ts';
 import type { Users } from '../users/users.ts';
-import { rejectQueryParameters, requireUser, sessionOriginOf } from './request-context.ts';
+import { rejectAllQueryParameters, requireUser, sessionOriginOf } from './request-context.ts';
 import {
   PASSKEY_ASSERTION_SCHEMA,
   PASSKEY_NAME,
   PASSKEY_REGISTRATION_SCHEMA,
-  TOKEN_SCHEMA,
+  TOKEN_STRING_SCHEMA,
 } from './request-schemas.ts';
 import { SIGN_IN_RESULT_SHAPE } from './response-schemas.ts';
 
 const tag = 'auth';
 const closed = { additionalProperties: false };
 
-export const PASSKEY_CHALLENGE_BODY = Type.Object({ ticket: Type.Optional(TOKEN_SCHEMA) }, closed);
+export const PASSKEY_CHALLENGE_BODY = Type.Object({ ticket: Type.Optional(TOKEN_STRING_SCHEMA) }, closed);
 export const PASSKEY_LOGIN_BODY = Type.Object({ credential: PASSKEY_ASSERTION_SCHEMA }, closed);
 const ADD_PASSKEY_BODY = Type.Object(
   { name: Type.Optional(PASSKEY_NAME), credential: PASSKEY_REGISTRATION_SCHEMA },
@@ -178,7 +178,7 @@ export async function passkeyRoutes(
   app: FastifyInstance,
   { passkeys, users, reauthentication }: PasskeyRoutesOptions,
 ): Promise<void> {
-  rejectQueryParameters(app);
+  rejectAllQueryParameters(app);
 
   app.get('/auth/passkeys', { config: PASSKEY_OPERATIONS.list }, async (request) => ({
     passkeys: await passkeys.list(requireUser(request.principal).id),
@@ -222,7 +222,7 @@ export async function passkeyLoginRoutes(
   app.addHook('onRequest', async (_request, reply) => {
     reply.header('cache-control', 'no-store');
   });
-  rejectQueryParameters(app);
+  rejectAllQueryParameters(app);
 
   app.post('/auth/passkeys/authentication-options', { config: PASSKEY_OPERATIONS.challenge }, async (request) =>
     passkeys.request(validateBody(PASSKEY_CHALLENGE_BODY, request.body).ticket ?? null),

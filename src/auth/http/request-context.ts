@@ -1,6 +1,6 @@
 /** What the routes of this folder read from a request besides its path. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type LanguageName, parseAcceptLanguage } from '../../email/locales/locales.ts';
+import { type LanguageCode, negotiateLanguage } from '../../email/locales/locales.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import { parseQueryParameters } from '../../lib/request.ts';
 import type { Principal } from '../identity/principal.ts';
@@ -8,7 +8,7 @@ import type { SessionOrigin } from '../sessions/session.ts';
 import { MAX_METADATA_BYTES } from './request-schemas.ts';
 
 /** Rejects requests with parameters on every route of the context, with MillraceError `unknown-parameter`. */
-export function rejectQueryParameters(app: FastifyInstance): void {
+export function rejectAllQueryParameters(app: FastifyInstance): void {
   app.addHook('onRequest', async (request) => {
     parseQueryParameters(request, []);
   });
@@ -20,8 +20,8 @@ export function sessionOriginOf({ ip, id, headers }: Pick<FastifyRequest, 'ip' |
 }
 
 /** The language that a client prefers for e-mails; null when it names no supported one. */
-export function preferredLanguage({ headers }: Pick<FastifyRequest, 'headers'>): LanguageName | null {
-  return parseAcceptLanguage(headers['accept-language']);
+export function preferredLanguage({ headers }: Pick<FastifyRequest, 'headers'>): LanguageCode | null {
+  return negotiateLanguage(headers['accept-language']);
 }
 
 /** A signed-in user. */

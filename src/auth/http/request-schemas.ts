@@ -14,7 +14,7 @@ const USERNAME = Type.String({ minLength: 1, maxLength: 64, pattern: '^[\\p{L}\\
 export const EMAIL_SCHEMA = Type.String({ minLength: 3, maxLength: 254, pattern: '^[^\\s@<>,;:"]+@[^\\s@<>,;:"]+$' });
 /** Longer than any accepted password, so that a password that is too long gets a clear error. */
 const PASSWORD = Type.String({ minLength: 1, maxLength: 4_096, description: '8 to 256 characters.' });
-export const TOKEN_SCHEMA = Type.String({ minLength: 1, maxLength: 200 });
+export const TOKEN_STRING_SCHEMA = Type.String({ minLength: 1, maxLength: 200 });
 /** An object that is stored as it is; its size is checked by {@link MAX_METADATA_BYTES}. */
 const KEPT = Type.Record(Type.String(), Type.Unknown(), { maxProperties: 64 });
 
@@ -49,8 +49,8 @@ export const PASSKEY_ASSERTION_SCHEMA = credential({
 });
 export const PASSKEY_NAME = Type.String({ minLength: 1, maxLength: 80 });
 export const FACTOR_LOGIN_BODY = Type.Union([
-  Type.Object({ ticket: TOKEN_SCHEMA, code: FACTOR_CODE }, closed),
-  Type.Object({ ticket: TOKEN_SCHEMA, credential: PASSKEY_ASSERTION_SCHEMA }, closed),
+  Type.Object({ ticket: TOKEN_STRING_SCHEMA, code: FACTOR_CODE }, closed),
+  Type.Object({ ticket: TOKEN_STRING_SCHEMA, credential: PASSKEY_ASSERTION_SCHEMA }, closed),
 ]);
 export const LOGIN_BODY = Type.Object(
   {
@@ -60,10 +60,10 @@ export const LOGIN_BODY = Type.Object(
   },
   closed,
 );
-export const REFRESH_BODY = Type.Object({ refreshToken: TOKEN_SCHEMA }, closed);
+export const REFRESH_BODY = Type.Object({ refreshToken: TOKEN_STRING_SCHEMA }, closed);
 export const VERIFY_EMAIL_BODY = Type.Object(
   {
-    token: TOKEN_SCHEMA,
+    token: TOKEN_STRING_SCHEMA,
     password: Type.Optional({
       ...PASSWORD,
       description: 'The password of the user: then everything stays as it is.',
@@ -75,11 +75,14 @@ export const VERIFY_EMAIL_BODY = Type.Object(
   },
   closed,
 );
-export const PASSWORD_RESET_BODY = Type.Object({ email: EMAIL_SCHEMA }, closed);
-export const CONFIRM_PASSWORD_RESET_BODY = Type.Object({ token: TOKEN_SCHEMA, password: PASSWORD }, closed);
-export const SETUP_BODY = Type.Object({ token: TOKEN_SCHEMA, email: EMAIL_SCHEMA, password: PASSWORD }, closed);
+export const REQUEST_PASSWORD_RESET_BODY = Type.Object({ email: EMAIL_SCHEMA }, closed);
+export const CONFIRM_PASSWORD_RESET_BODY = Type.Object({ token: TOKEN_STRING_SCHEMA, password: PASSWORD }, closed);
+export const SETUP_BODY = Type.Object({ token: TOKEN_STRING_SCHEMA, email: EMAIL_SCHEMA, password: PASSWORD }, closed);
 export const CODE_EXCHANGE_BODY = Type.Object(
-  { code: TOKEN_SCHEMA, codeVerifier: Type.String({ minLength: 43, maxLength: 128, pattern: '^[A-Za-z0-9._~-]+$' }) },
+  {
+    code: TOKEN_STRING_SCHEMA,
+    codeVerifier: Type.String({ minLength: 43, maxLength: 128, pattern: '^[A-Za-z0-9._~-]+$' }),
+  },
   closed,
 );
 export const LINK_IDENTITY_BODY = Type.Object(
@@ -184,7 +187,7 @@ export const SETUP_RESULT = Type.Object(
   },
   { description: "The first administrator's session." },
 );
-export const SESSION_SCHEMA = Type.Object(
+export const SESSION_VIEW_SCHEMA = Type.Object(
   {
     id: Type.String(),
     createdAt: Type.String(),

@@ -1,10 +1,10 @@
 /** Serves the pages behind links in e-mails, and the sign-in page. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { isAppUrl } from '../../config/redirects.ts';
+import { isCustomSchemeUrl } from '../../config/redirects.ts';
 import { parseQueryParameters } from '../../lib/request.ts';
 import { excludeFromOpenApi } from '../../openapi/operation.ts';
 import { redirectNotAllowed } from '../oauth/provider-errors.ts';
-import { SIGN_IN_PATH } from '../oauth/provider-sign-in.ts';
+import { SIGN_IN_PAGE_PATH } from '../oauth/provider-sign-in.ts';
 import type { RedirectAllowlist } from '../providers/redirect-allowlist.ts';
 import type { HostedPage } from './page-template.ts';
 import { SIGN_IN_PAGE } from './sign-in-page.ts';
@@ -20,12 +20,12 @@ export async function hostedPageRoutes(app: FastifyInstance, { redirects }: Host
   app.get('/setup', { config }, async (_request, reply) =>
     reply.header('cache-control', 'no-store').redirect('/dashboard/setup', 302),
   );
-  for (const [path, page] of Object.entries({ ...EMAIL_LINK_PAGES, [SIGN_IN_PATH]: SIGN_IN_PAGE })) {
+  for (const [path, page] of Object.entries({ ...EMAIL_LINK_PAGES, [SIGN_IN_PAGE_PATH]: SIGN_IN_PAGE })) {
     app.get(path, { config }, async (_request, reply) => send(reply, page));
   }
   app.get(OPEN_APP_PATH, { config }, async (request, reply) => {
     const url = parseQueryParameters(request, ['to']).get('to') ?? '';
-    if (!isAppUrl(url) || !redirects.allows(url)) throw redirectNotAllowed();
+    if (!isCustomSchemeUrl(url) || !redirects.allows(url)) throw redirectNotAllowed();
     return send(reply, openAppPage(url));
   });
 }

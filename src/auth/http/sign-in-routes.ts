@@ -26,15 +26,20 @@ import type { FirstAdmin } from '../sign-in/first-admin.ts';
 import type { SignIn } from '../sign-in/sign-in.ts';
 import type { SigningKeySet } from '../tokens/signing-keys.ts';
 import { PROVIDER_SIGN_IN_OPERATIONS } from './oauth-openapi.ts';
-import { preferredLanguage, rejectQueryParameters, requireMetadataSize, sessionOriginOf } from './request-context.ts';
+import {
+  preferredLanguage,
+  rejectAllQueryParameters,
+  requireMetadataSize,
+  sessionOriginOf,
+} from './request-context.ts';
 import {
   CODE_EXCHANGE_BODY,
   CONFIRM_PASSWORD_RESET_BODY,
   JWKS,
   LOGIN_BODY,
-  PASSWORD_RESET_BODY,
   REFRESH_BODY,
   REGISTER_BODY,
+  REQUEST_PASSWORD_RESET_BODY,
   SETUP_BODY,
   SETUP_RESULT,
   SIGN_IN_METHODS,
@@ -98,7 +103,7 @@ const SIGN_IN_OPERATIONS = {
     id: 'requestPasswordReset',
     tag,
     summary: 'Request an e-mail with a link that sets a new password',
-    body: jsonBody(PASSWORD_RESET_BODY),
+    body: jsonBody(REQUEST_PASSWORD_RESET_BODY),
     responses: { 202: { description: 'If there is such a user, an e-mail is on its way.' } },
     errors: VALIDATION_ERRORS,
   }),
@@ -162,7 +167,7 @@ export async function signInRoutes(app: FastifyInstance, options: SignInRoutesOp
   app.addHook('onRequest', async (_request, reply) => {
     reply.header('cache-control', 'no-store');
   });
-  rejectQueryParameters(app);
+  rejectAllQueryParameters(app);
 
   app.post('/auth/register', { config: SIGN_IN_OPERATIONS.register }, async (request, reply) => {
     const body = validateBody(REGISTER_BODY, request.body);
@@ -192,7 +197,7 @@ export async function signInRoutes(app: FastifyInstance, options: SignInRoutesOp
   });
 
   app.post('/auth/reset', { config: SIGN_IN_OPERATIONS.reset }, async (request, reply) => {
-    const { email } = validateBody(PASSWORD_RESET_BODY, request.body);
+    const { email } = validateBody(REQUEST_PASSWORD_RESET_BODY, request.body);
     await recovery.requestReset(email, preferredLanguage(request));
     return reply.code(202).send();
   });

@@ -58,7 +58,7 @@ export function magicLinkDisabled(): MillraceError {
 }
 
 /** The error when the mail server is too slow for the queued e-mails. */
-export function tooManyEmails(): MillraceError {
+export function emailQueueFull(): MillraceError {
   return new MillraceError('overloaded', 'Too many emails are being sent', { headers: { 'retry-after': '10' } });
 }
 

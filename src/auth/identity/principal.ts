@@ -65,13 +65,13 @@ export interface FunctionPrincipal {
 }
 
 /** The principal of a client: anonymous, a user, an API key, or an administrator. */
-export type ClientPrincipal = Anonymous | UserPrincipal | KeyPrincipal | AdminPrincipal;
+export type RequestPrincipal = Anonymous | UserPrincipal | KeyPrincipal | AdminPrincipal;
 
 /** The principal of an authenticated client. */
-export type AuthenticatedPrincipal = Exclude<ClientPrincipal, Anonymous>;
+export type AuthenticatedPrincipal = Exclude<RequestPrincipal, Anonymous>;
 
 /** A principal: the one of a client, or a function. */
-export type Principal = ClientPrincipal | FunctionPrincipal;
+export type Principal = RequestPrincipal | FunctionPrincipal;
 
 export const ANONYMOUS: Anonymous = Object.freeze({ kind: 'anonymous' });
 

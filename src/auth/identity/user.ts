@@ -3,7 +3,7 @@
  * because every change of it is an event.
  */
 import type { SystemDocumentMeta } from '../../database/system-collection.ts';
-import { ADMIN_ROLES, type AdminRole, type ClientPrincipal } from './principal.ts';
+import { ADMIN_ROLES, type AdminRole, type RequestPrincipal } from './principal.ts';
 import type { ProviderIdentity } from './provider-identity.ts';
 
 export interface User {
@@ -88,7 +88,7 @@ export function signInNames({ _id, username, email }: Pick<User, '_id' | 'userna
 }
 
 /** The user as a principal. */
-export function toPrincipal(user: User, session: string, expiresAt: number): ClientPrincipal {
+export function toPrincipal(user: User, session: string, expiresAt: number): RequestPrincipal {
   const { _id: id, kind, roles, claims } = user;
   if (kind === 'admin') return Object.freeze({ kind, id, roles: adminRoles(roles), session, expiresAt });
   return Object.freeze({

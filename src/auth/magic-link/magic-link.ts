@@ -7,12 +7,12 @@ import { createHmac, randomBytes, randomInt } from 'node:crypto';
 import { clientNetwork } from '../../config/addresses.ts';
 import type { AuditEvents } from '../../database/audit-events.ts';
 import { actorText } from '../../database/system-collection.ts';
-import type { LanguageName } from '../../email/locales/locales.ts';
-import type { ComposedEmail, EmailRow, Outbox } from '../../email/outbox.ts';
+import type { LanguageCode } from '../../email/locales/locales.ts';
+import type { EmailRow, Outbox, UnrenderedEmail } from '../../email/outbox.ts';
 import { linkExpired, wrongBrowser, wrongEmailCode } from '../identity/auth-errors.ts';
 import { isUnverifiedSignUp, normalizeSignInName, type User, userHasEmail } from '../identity/user.ts';
 import { matchesPkceChallenge, matchesSha256, sha256Base64url } from '../oauth/authorization-request.ts';
-import { type SessionOrigin, stampFromOrigin } from '../sessions/session.ts';
+import { changeStampFromOrigin, type SessionOrigin } from '../sessions/session.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import { type LoginThrottle, networkThrottleKey } from '../sign-in/login-throttle.ts';
 import type { MfaGate } from '../sign-in/mfa-gate.ts';
@@ -87,7 +87,7 @@ export class MagicLinkSignIn {
     email: string,
     page: string,
     { browser, challenge }: MagicLinkBinding,
-    language: LanguageName | null,
+    language: LanguageCode | null,
     { ip }: SessionOrigin,
   ): Promise<void> {
     const network = clientNetwork(ip);
@@ -140,7 +140,7 @@ export class MagicLinkSignIn {
     if (row === null || user === null) {
       await delays.failed(attempt);
       const details = { user: row?.user ?? null, ip, provider: null, reason: 'code of an e-mail' };
-      await activity.record('system.auth.failed', details, stampFromOrigin(origin));
+      await activity.record('system.auth.failed', details, changeStampFromOrigin(origin));
       throw wrongEmailCode();
     }
     await delays.succeeded(attempt);
@@ -157,7 +157,7 @@ export class MagicLinkSignIn {
 
   async #open(user: User, email: string, origin: SessionOrigin): Promise<SignInResult> {
     const { users, mfaGate, signIn } = this.#deps;
-    const prove = () => users.markEmailVerified(user, stampFromOrigin(origin, actorText(user.kind, user._id)));
+    const prove = () => users.markEmailVerified(user, changeStampFromOrigin(origin, actorText(user.kind, user._id)));
     // A factor that was enrolled before the address was verified ends with the verification. Any other one is required
     // first, and then the address counts as verified.
     if (isUnverifiedSignUp(user)) await prove();
@@ -167,7 +167,7 @@ export class MagicLinkSignIn {
   }
 
   /** Creates the link and the code of an e-mail. */
-  async #email({ _id: message, facts, createdAt, attempts }: EmailRow): Promise<ComposedEmail | null> {
+  async #email({ _id: message, facts, createdAt, attempts }: EmailRow): Promise<UnrenderedEmail | null> {
     const { users, store, now } = this.#deps;
     const { email = null, page = null, network = null, browser = null, challenge = null } = facts ?? {};
     if (email === null || page === null || network === null) return null;

@@ -17,7 +17,7 @@ export interface MfaChallengeDeps {
   readonly oneTimeTokens: OneTimeTokens;
 }
 
-export class MfaChallenge implements MfaGate {
+export class MfaChallenges implements MfaGate {
   readonly #deps: MfaChallengeDeps;
 
   constructor(deps: MfaChallengeDeps) {
@@ -31,7 +31,7 @@ export class MfaChallenge implements MfaGate {
   async challenge({ _id }: User, proof: FirstFactorProof): Promise<MillraceError> {
     const { passwords, oneTimeTokens } = this.#deps;
     const { identity = null, email = null } = proof;
-    const facts = { password: await passwordVersion(passwords, _id), identity, email };
+    const facts = { password: await passwordFingerprint(passwords, _id), identity, email };
     const ticket = await oneTimeTokens.make('factor', _id, { facts });
     return new MillraceError('mfa-required', 'Sign in with a code of the second factor as well', {
       hint: 'POST /auth/mfa/login with this ticket and a code of the authenticator, or a recovery code',
@@ -46,6 +46,6 @@ export class MfaChallenge implements MfaGate {
 }
 
 /** A string that changes whenever the password is set. */
-export async function passwordVersion(passwords: Pick<Passwords, 'mark'>, user: string): Promise<string> {
+export async function passwordFingerprint(passwords: Pick<Passwords, 'mark'>, user: string): Promise<string> {
   return hash('sha256', (await passwords.mark(user)) ?? '', 'base64url');
 }

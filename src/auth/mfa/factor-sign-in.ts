@@ -8,11 +8,11 @@ import { type User, userHasEmail } from '../identity/user.ts';
 import type { Passkeys } from '../passkeys/passkeys.ts';
 import type { AuthenticationResponseJSON } from '../passkeys/webauthn.ts';
 import type { Passwords } from '../passwords/passwords.ts';
-import { type SessionOrigin, stampFromOrigin } from '../sessions/session.ts';
+import { changeStampFromOrigin, type SessionOrigin } from '../sessions/session.ts';
 import type { SignIn, SignInResult } from '../sign-in/sign-in.ts';
 import type { OneTimeTokens } from '../tokens/one-time-tokens.ts';
 import type { Users } from '../users/users.ts';
-import { passwordVersion } from './challenge.ts';
+import { passwordFingerprint } from './challenge.ts';
 import type { Factors } from './totp-factor.ts';
 
 /** The proof of the second factor: a code, or a passkey. */
@@ -47,14 +47,15 @@ export class FactorSignIn {
       !disabled &&
       (email === null || (typeof email === 'string' && userHasEmail({ email: address }, email))) &&
       (identity === null || identities.some(({ id }) => id === identity)) &&
-      (await passwordVersion(passwords, _id)) === password;
+      (await passwordFingerprint(passwords, _id)) === password;
     const user = await users.get(seen.subject);
     if (!(await holds(user))) throw invalidToken();
     if ('code' in proof) await factors.verifyCode(user, proof.code, origin);
     else if ((await passkeys.verify(proof.credential, ticket, origin)).user._id !== user._id)
       throw invalidCredentials();
     if ((await oneTimeTokens.take('factor', ticket)) === null) throw invalidToken();
-    if (email !== null) await users.markEmailVerified(user, stampFromOrigin(origin, actorText(user.kind, user._id)));
+    if (email !== null)
+      await users.markEmailVerified(user, changeStampFromOrigin(origin, actorText(user.kind, user._id)));
     return signIn.openSession(user, origin, {
       isStillValid: holds,
       ...(typeof identity === 'string' ? { identity } : {}),

@@ -10,7 +10,7 @@ import { Semaphore } from '../../lib/concurrency/semaphore.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import { wrongMfaCode } from '../identity/auth-errors.ts';
 import type { User } from '../identity/user.ts';
-import { type SessionOrigin, stampFromOrigin } from '../sessions/session.ts';
+import { changeStampFromOrigin, type SessionOrigin } from '../sessions/session.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import { type LoginThrottle, mfaThrottleKey } from '../sign-in/login-throttle.ts';
 import type { Users } from '../users/users.ts';
@@ -142,7 +142,7 @@ export class Factors {
       return row !== null && this.#use(row, plain(code), origin);
     });
     // A process that stopped in the middle of a confirmation left the user without this flag.
-    if (user.secondFactor !== true) await this.#recordEnrollment(user, stampFromOrigin(origin));
+    if (user.secondFactor !== true) await this.#recordEnrollment(user, changeStampFromOrigin(origin));
   }
 
   /** Records in the user, and in the audit log, that there is a factor. */
@@ -164,7 +164,7 @@ export class Factors {
     await activity.record(
       'system.mfa.recovery-code-used',
       { user: _id, remaining: String(left) },
-      stampFromOrigin(origin),
+      changeStampFromOrigin(origin),
     );
     return true;
   }
@@ -183,7 +183,7 @@ export class Factors {
     });
     if (right) return delays.succeeded(attempt);
     const details = { user: _id, ip, provider: null, reason: 'second factor' };
-    await activity.record('system.auth.failed', details, stampFromOrigin(origin));
+    await activity.record('system.auth.failed', details, changeStampFromOrigin(origin));
     throw wrongMfaCode();
   }
 }

@@ -7,7 +7,7 @@ import { invalidToken } from '../identity/auth-errors.ts';
 import type { User } from '../identity/user.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { ProviderTokenVault } from '../providers/provider-tokens.ts';
-import { type SessionOrigin, stampFromOrigin } from '../sessions/session.ts';
+import { changeStampFromOrigin, type SessionOrigin } from '../sessions/session.ts';
 import type { MfaGate } from '../sign-in/mfa-gate.ts';
 import type { SignIn, SignInResult } from '../sign-in/sign-in.ts';
 import type { OneTimeTokens } from '../tokens/one-time-tokens.ts';
@@ -92,7 +92,7 @@ export class AuthorizationCodes {
         user._id,
         identity,
         session,
-        stampFromOrigin(origin, actorText(user.kind, user._id)),
+        changeStampFromOrigin(origin, actorText(user.kind, user._id)),
       );
       await keep();
       return linked;

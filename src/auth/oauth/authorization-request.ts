@@ -67,7 +67,7 @@ const OUTCOME = Type.Object({
 export type AuthorizationCodeData = Static<typeof OUTCOME>;
 
 /** @returns null for data of an older version of Millrace */
-export function parseAuthorizationRequest(facts: unknown): AuthorizationRequest | null {
+export function parseStoredAuthorizationRequest(facts: unknown): AuthorizationRequest | null {
   return Check(FLOW, facts) ? facts : null;
 }
 

@@ -7,7 +7,7 @@ import { MillraceError } from '../../lib/errors.ts';
 import { parseIdentityId } from '../identity/provider-identity.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { ProviderTokenVault } from '../providers/provider-tokens.ts';
-import { type SessionOrigin, stampFromOrigin } from '../sessions/session.ts';
+import { changeStampFromOrigin, type SessionOrigin } from '../sessions/session.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { OneTimeTokens } from '../tokens/one-time-tokens.ts';
 import type { Users } from '../users/users.ts';
@@ -81,6 +81,7 @@ export class ClaimRenewals {
   async #signOut(identity: string, origin: SessionOrigin): Promise<void> {
     const { users, sessions } = this.#deps;
     const user = await users.byIdentity(identity);
-    if (user !== null) await sessions.endByIdentity(identity, user._id, 'provider-ended', stampFromOrigin(origin));
+    if (user !== null)
+      await sessions.endByIdentity(identity, user._id, 'provider-ended', changeStampFromOrigin(origin));
   }
 }

@@ -5,7 +5,7 @@
 import { clientNetwork } from '../../config/addresses.ts';
 import type { AuditEvents } from '../../database/audit-events.ts';
 import { type ErrorCode, MillraceError } from '../../lib/errors.ts';
-import { type SessionOrigin, stampFromOrigin } from '../sessions/session.ts';
+import { changeStampFromOrigin, type SessionOrigin } from '../sessions/session.ts';
 import { type LoginThrottle, networkThrottleKey, type SignInAttempt } from '../sign-in/login-throttle.ts';
 
 /** Errors that the client neither caused nor is throttled for. */
@@ -42,7 +42,7 @@ export class ProviderSignInThrottle {
       await this.#delays.failed(counted);
       const reason = error.cause instanceof Error ? error.cause.message : error.code;
       const details = { user: null, ip, provider, reason: reason.slice(0, MAX_REASON) };
-      await this.#activity.record('system.auth.failed', details, stampFromOrigin(origin));
+      await this.#activity.record('system.auth.failed', details, changeStampFromOrigin(origin));
       throw error;
     }
   }

@@ -31,7 +31,7 @@ import { stripTrailingSlash } from '../../config/addresses.ts';
 import type { Egress } from '../../egress/egress.ts';
 import { isPlainObject } from '../../lib/plain-object.ts';
 import { type Provider, usesDiscovery } from '../providers/provider.ts';
-import type { ProviderTokens } from '../providers/provider-tokens.ts';
+import type { ProviderTokenSet } from '../providers/provider-tokens.ts';
 import { appleSecret } from './apple-secret.ts';
 import { type AuthorizationRequest, type AuthorizationSecrets, sha256Base64url } from './authorization-request.ts';
 import { fetchOAuthUser } from './github-facebook-userinfo.ts';
@@ -45,10 +45,7 @@ import { readEmailClaim, type VerifiedSignIn } from './verified-identity.ts';
 const METADATA_MS = 15 * 60_000;
 /** Minimum age of cached keys, in seconds, before a token with an unknown key reads them again. */
 const KEYS_AGE_S = 60;
-/**
- * Maximum age of an id token, in seconds: some providers date theirs minutes back. And how far ahead their clocks may
- * be.
- */
+/** Maximum age of an id token, in seconds: some providers date theirs minutes back; and how far ahead their clocks may be. */
 const MAX_AGE_S = 15 * 60;
 const MAX_AHEAD_S = 60;
 
@@ -150,7 +147,8 @@ export class OpenIdClient {
     }
   }
 
-  #tokensOf({ access_token: accessToken, refresh_token, id_token, expires_in }: TokenEndpointResponse): ProviderTokens {
+  #tokensOf(response: TokenEndpointResponse): ProviderTokenSet {
+    const { access_token: accessToken, refresh_token, id_token, expires_in } = response;
     const expiresAt = expires_in === undefined ? null : this.#now() + expires_in * 1_000;
     return { accessToken, refreshToken: refresh_token ?? null, idToken: id_token ?? null, expiresAt };
   }

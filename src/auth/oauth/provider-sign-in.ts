@@ -25,7 +25,7 @@ import {
   invalidParameter,
   matchesSha256,
   type ProviderSignInRequest,
-  parseAuthorizationRequest,
+  parseStoredAuthorizationRequest,
   requirePkceChallenge,
   sha256Base64url,
 } from './authorization-request.ts';
@@ -44,9 +44,9 @@ import {
 
 const MAX_CLIENT_STATE = 512;
 /** The hosted sign-in page. */
-export const SIGN_IN_PATH = '/signin';
+export const SIGN_IN_PAGE_PATH = '/signin';
 /** Hosted pages at which a sign-in may always end. In both, only a script of this server reads the code. */
-const OWN_PAGES = [SIGN_IN_PATH, '/dashboard'] as const;
+const OWN_PAGES = [SIGN_IN_PAGE_PATH, '/dashboard'] as const;
 
 export interface ProviderRegistry {
   /**
@@ -152,7 +152,7 @@ export class ProviderSignIn {
     if (secret === null || second !== undefined) {
       throw unusable('This browser did not start the sign-in, or does not accept cookies of this server');
     }
-    const flow = parseAuthorizationRequest((await oneTimeTokens.take('flow', state))?.facts);
+    const flow = parseStoredAuthorizationRequest((await oneTimeTokens.take('flow', state))?.facts);
     if (flow === null || !matchesSha256(flow.browser, secret) || flow.provider !== name) {
       throw unusable('The sign-in was used, or took longer than ten minutes');
     }
@@ -224,7 +224,7 @@ export class ProviderSignIn {
       ),
     );
     const relayState = response.get('RelayState') ?? '';
-    const url = isAllowedRedirect(relayState) ? relayState : `${base}${SIGN_IN_PATH}`;
+    const url = isAllowedRedirect(relayState) ? relayState : `${base}${SIGN_IN_PAGE_PATH}`;
     return { location: addQueryParameters(url, { provider: provider.name }), cookies: [] };
   }
 

@@ -7,9 +7,9 @@ import { MillraceError } from '../../lib/errors.ts';
 import { registrationClosed } from '../identity/auth-errors.ts';
 import { identityId } from '../identity/provider-identity.ts';
 import type { User } from '../identity/user.ts';
-import { mapClaims, mergeMappedRoles, missingClaim } from '../providers/claims.ts';
+import { findMissingClaim, mapClaims, mergeMappedRoles } from '../providers/claims.ts';
 import type { Provider } from '../providers/provider.ts';
-import { type SessionOrigin, stampFromOrigin } from '../sessions/session.ts';
+import { changeStampFromOrigin, type SessionOrigin } from '../sessions/session.ts';
 import type { Users } from '../users/users.ts';
 import { providerResponseInvalid } from './provider-errors.ts';
 import type { VerifiedIdentity } from './verified-identity.ts';
@@ -85,7 +85,7 @@ export class ProviderUsers {
     const change = user.kind === 'admin' ? own : { ...own, ...rights };
     const isSame = Object.entries(change).every(([name, value]) => same(value, Reflect.get(user, name)));
     if (isSame) return user;
-    return this.#deps.users.change(user._id, change, stampFromOrigin(origin, actorText(user.kind, user._id)));
+    return this.#deps.users.change(user._id, change, changeStampFromOrigin(origin, actorText(user.kind, user._id)));
   }
 }
 
@@ -94,7 +94,7 @@ export class ProviderUsers {
  * @throws MillraceError `provider-account-not-allowed`, `provider-response-invalid`
  */
 export function requireAllowedIdentity(provider: Provider, { subject, claims }: VerifiedIdentity): string {
-  const missing = missingClaim(provider, claims);
+  const missing = findMissingClaim(provider, claims);
   if (missing !== null) {
     throw new MillraceError(
       'provider-account-not-allowed',

@@ -6,14 +6,14 @@ import { actorText } from '../../database/system-collection.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import { parseIdentityId } from '../identity/provider-identity.ts';
 import type { Provider } from '../providers/provider.ts';
-import { type SessionOrigin, stampFromOrigin } from '../sessions/session.ts';
+import { changeStampFromOrigin, type SessionOrigin } from '../sessions/session.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { ProviderSignInThrottle } from './oauth-throttle.ts';
 import type { OpenIdClient } from './openid.ts';
 import { providerNotFound, redirectNotAllowed } from './provider-errors.ts';
 
 /** A logout message of a SAML provider. */
-export interface LogOutMessage {
+export interface SamlLogoutMessage {
   /** Whether it is a request or a response. */
   readonly name: 'SAMLRequest' | 'SAMLResponse';
   readonly text: string;
@@ -28,7 +28,7 @@ export interface SamlLogOutAdapter {
   /** @returns where the browser goes; null where no one waits for a response */
   receiveLogOut(
     provider: Provider,
-    message: LogOutMessage,
+    message: SamlLogoutMessage,
     base: string,
     origin: SessionOrigin,
   ): Promise<string | null>;
@@ -65,7 +65,7 @@ export class ProviderLogOut {
     const { sessions, isAllowedRedirect } = this.#deps;
     if (!isAllowedRedirect(redirect)) throw redirectNotAllowed();
     const identity = await sessions.identityOf(session);
-    await sessions.end(session, id, 'logout', stampFromOrigin(origin, actorText(kind, id)));
+    await sessions.end(session, id, 'logout', changeStampFromOrigin(origin, actorText(kind, id)));
     return identity === null ? null : this.#providerLogoutUrl(identity, redirect, state);
   }
 

@@ -1,6 +1,6 @@
 /** What a provider verified of a user: the subject, the claims, the e-mail address. Pure. */
 import type { Claims } from '../providers/claims.ts';
-import type { ProviderTokens } from '../providers/provider-tokens.ts';
+import type { ProviderTokenSet } from '../providers/provider-tokens.ts';
 
 export interface VerifiedIdentity {
   /** The permanent id of the user at the provider. */
@@ -11,7 +11,7 @@ export interface VerifiedIdentity {
 
 /** The same, and the tokens that it issued with it. */
 export interface VerifiedSignIn extends VerifiedIdentity {
-  readonly tokens: ProviderTokens;
+  readonly tokens: ProviderTokenSet;
 }
 
 /** E-mail addresses in the form of users (http/request-schemas.ts). */

@@ -7,7 +7,7 @@ import type { AuditEvents } from '../../database/audit-events.ts';
 import type { ChangeStamp } from '../../database/system-collection.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import type { User } from '../identity/user.ts';
-import { type SessionOrigin, stampFromOrigin } from '../sessions/session.ts';
+import { changeStampFromOrigin, type SessionOrigin } from '../sessions/session.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import { type LoginThrottle, passkeyThrottleKey } from '../sign-in/login-throttle.ts';
 import type { OneTimeTokens } from '../tokens/one-time-tokens.ts';
@@ -182,7 +182,7 @@ export class Passkeys {
     }
     await delays.failed(attempt);
     const details = { user: row?.user ?? null, ip, provider: null, reason: 'passkey' };
-    await activity.record('system.auth.failed', details, stampFromOrigin(origin));
+    await activity.record('system.auth.failed', details, changeStampFromOrigin(origin));
     throw new MillraceError('invalid-credentials', 'The passkey is unknown, or its response is wrong', {
       hint: 'Request another challenge: POST /auth/passkeys/authentication-options',
       headers: { 'www-authenticate': 'Bearer realm="millrace"' },

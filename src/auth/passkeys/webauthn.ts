@@ -29,7 +29,7 @@ export interface PasskeyRegistration extends PasskeyPublicKey {
   readonly isSynced: boolean;
 }
 
-export interface PasskeyAssertion {
+export interface PasskeyAssertionResult {
   readonly counter: number;
   readonly isVerified: boolean;
 }
@@ -127,7 +127,7 @@ export async function verifyPasskeyAssertion(
   { id, origin }: RelyingParty,
   challenge: string,
   key: PasskeyPublicKey,
-): Promise<PasskeyAssertion | null> {
+): Promise<PasskeyAssertionResult | null> {
   const { verifyAuthenticationResponse } = await import('@simplewebauthn/server');
   const result = await verifyAuthenticationResponse({
     response,

@@ -21,7 +21,7 @@ export interface MappedClaims {
 }
 
 /** The first required claim that is missing or has another value; null when the user is admitted. */
-export function missingClaim({ require }: Pick<Provider, 'require'>, claims: Claims): string | null {
+export function findMissingClaim({ require }: Pick<Provider, 'require'>, claims: Claims): string | null {
   for (const [name, requested] of require) {
     const found = claimValues(claims, name);
     if (!requested.some((value) => found.includes(value))) return name;

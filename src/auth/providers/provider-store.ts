@@ -9,7 +9,7 @@ import { newId } from '../../database/json/ids.ts';
 import type { Mongo } from '../../database/mongo.ts';
 import {
   type ChangeStamp,
-  createSystemCollection,
+  ensureSystemCollection,
   newDocumentMeta,
   type SystemDocumentMeta,
   stampDeletion,
@@ -71,7 +71,7 @@ export class ProviderStore {
 
   /** Creates the collections if necessary, and encrypts with the newest master key whatever is stored otherwise. */
   async start(): Promise<void> {
-    await createSystemCollection(this.#mongo, PROVIDERS_COLLECTION);
+    await ensureSystemCollection(this.#mongo, PROVIDERS_COLLECTION);
     await withTranslatedErrors(async () => {
       await this.#mongo.log.createCollection(SECRETS).catch((error: unknown) => {
         if (mongoErrorCode(error) !== MONGO_ERROR_CODES.namespaceExists) throw error;

@@ -28,7 +28,7 @@ const TOKENS = Type.Object({
 });
 
 /** The tokens of one identity. */
-export type ProviderTokens = Static<typeof TOKENS>;
+export type ProviderTokenSet = Static<typeof TOKENS>;
 
 export interface ProviderTokensRow {
   /** Id of the identity. */
@@ -55,7 +55,7 @@ export class ProviderTokenVault {
   }
 
   /** Tokens in the form in which they are stored; null when they are too large. */
-  encrypt(identity: string, tokens: ProviderTokens): string | null {
+  encrypt(identity: string, tokens: ProviderTokenSet): string | null {
     const text = JSON.stringify(tokens);
     return text.length > MAX_LENGTH ? null : this.#encryption.encrypt(text, contextOf(identity));
   }
@@ -88,7 +88,7 @@ export class ProviderTokenVault {
   }
 
   /** @returns null when there are none, or their master key is missing */
-  async find(identity: string): Promise<ProviderTokens | null> {
+  async find(identity: string): Promise<ProviderTokenSet | null> {
     const row = await withTranslatedErrors(() => this.#rows.findOne({ _id: identity }));
     const text = row && this.#opened(identity, row.encrypted);
     if (text === null) return null;

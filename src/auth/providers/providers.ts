@@ -29,7 +29,7 @@ export interface VersionedProvider {
 }
 
 /** Called with the version that a change would replace; null when there is none. It throws to reject the change. */
-export type VersionCondition = (version: string | null) => void;
+export type CheckProviderVersion = (version: string | null) => void;
 
 export class Providers {
   readonly #deps: ProvidersDeps;
@@ -108,7 +108,7 @@ export class Providers {
   async replace(
     name: string,
     body: unknown,
-    condition: VersionCondition,
+    condition: CheckProviderVersion,
     stamp: ChangeStamp,
   ): Promise<VersionedProvider> {
     const { store, checkUrl } = this.#deps;
@@ -121,7 +121,7 @@ export class Providers {
   }
 
   /** @throws MillraceError `provider-not-found`, and what the condition throws */
-  async remove(name: string, condition: VersionCondition, stamp: ChangeStamp): Promise<void> {
+  async remove(name: string, condition: CheckProviderVersion, stamp: ChangeStamp): Promise<void> {
     const { store, transactions } = this.#deps;
     await transactions.run(async (session) => {
       await this.#existing(name, session, condition);
@@ -143,7 +143,7 @@ export class Providers {
   async #existing(
     name: string,
     session: ClientSession,
-    condition: VersionCondition = () => {},
+    condition: CheckProviderVersion = () => {},
   ): Promise<ProviderRecord> {
     const found = await this.#deps.store.find(name, session);
     condition(found?.version ?? null);

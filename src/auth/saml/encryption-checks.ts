@@ -4,10 +4,10 @@
  * of these names may occur only in its own namespace, and only as often as it is needed. Pure.
  */
 import type { XmlElement } from '@xmldom/xmldom';
-import { readAlgorithm, shortAlgorithmName } from './signature-checks.ts';
+import { readAlgorithmAttribute, shortAlgorithmName } from './signature-checks.ts';
 import {
   hasElementName,
-  listElements,
+  listAllElements,
   readXmlAttribute,
   requireOnlyChild,
   SamlRejection,
@@ -32,8 +32,8 @@ const SPACES: Readonly<Record<string, XmlNamespace>> = {
  * Checks an encrypted assertion. @throws SamlRejection for ciphers that are not authenticated, or too weak, and for any
  * doubt
  */
-export function checkAssertionEncryption(encrypted: XmlElement): void {
-  const all = listElements(encrypted);
+export function checkEncryptedAssertion(encrypted: XmlElement): void {
+  const all = listAllElements(encrypted);
   for (const element of all) {
     const space = SPACES[element.localName];
     if (space !== undefined && !hasElementName(element, space, element.localName)) {
@@ -44,7 +44,7 @@ export function checkAssertionEncryption(encrypted: XmlElement): void {
   const called = (name: string) => all.filter(({ localName }) => localName === name);
   for (const method of called('EncryptionMethod')) {
     const taken = method.parentNode === content ? CIPHERS : KEY_CIPHERS;
-    const cipher = readAlgorithm(method);
+    const cipher = readAlgorithmAttribute(method);
     if (!taken.has(cipher))
       throw new SamlRejection(`the assertion is encrypted by ${shortAlgorithmName(cipher)}, which is not accepted`);
   }

@@ -3,7 +3,7 @@
  * certificates of its keys. During a change of keys there are several, and each is valid. Pure.
  */
 import type { XmlElement } from '@xmldom/xmldom';
-import { childrenByName, hasElementName, listElements, readXml, readXmlAttribute, SamlRejection } from './xml.ts';
+import { childrenByName, hasElementName, listAllElements, readXml, readXmlAttribute, SamlRejection } from './xml.ts';
 
 const BINDING = {
   redirect: 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect',
@@ -31,7 +31,7 @@ export interface SamlMetadata {
  */
 export function readSamlMetadata(text: string, issuer: string | undefined): SamlMetadata {
   const root = readXml(text, { comments: true });
-  const entities = listElements(root)
+  const entities = listAllElements(root)
     .filter((one) => hasElementName(one, 'metadata', 'EntityDescriptor'))
     .flatMap((entity) => childrenByName(entity, 'metadata', 'IDPSSODescriptor').map((role) => ({ entity, role })))
     .filter(({ role }) => (readXmlAttribute(role, 'protocolSupportEnumeration') ?? '').split(/\s+/).includes(SAML_2));
@@ -72,7 +72,7 @@ export interface SamlEndpoints {
 }
 
 /** The URLs of a provider that an administrator wrote. */
-export interface SamlEndpointSettings {
+export interface ConfiguredSamlEndpoints {
   readonly binding?: 'redirect' | 'post';
   readonly entryPoint?: string;
   readonly logoutUrl?: string;
@@ -80,7 +80,7 @@ export interface SamlEndpointSettings {
 
 /** The effective URLs of a provider: what an administrator wrote, completed by its metadata. */
 export function resolveSamlEndpoints(
-  written: SamlEndpointSettings | null,
+  written: ConfiguredSamlEndpoints | null,
   metadata: SamlMetadata | null,
 ): SamlEndpoints {
   const points = metadata?.entryPoints ?? { redirect: null, post: null };
@@ -102,7 +102,7 @@ function attributeOrNull(element: XmlElement | undefined, name: string): string 
 
 function certificatesOf(key: XmlElement): readonly string[] {
   if (readXmlAttribute(key, 'use') === 'encryption') return [];
-  return listElements(key)
+  return listAllElements(key)
     .filter((one) => hasElementName(one, 'signature', 'X509Certificate'))
     .map((one) => (one.textContent ?? '').trim());
 }

@@ -9,7 +9,7 @@ import {
   childrenOf,
   elementText,
   hasElementName,
-  listElements,
+  listAllElements,
   optionalChild,
   readXml,
   readXmlAttribute,
@@ -67,7 +67,7 @@ export class SamlStatusError extends SamlRejection {}
  * another position
  */
 export function findSingleAssertion(root: XmlElement): XmlElement {
-  const all = listElements(root);
+  const all = listAllElements(root);
   const found = all.filter(({ localName }) => localName === 'Assertion' || localName === 'EncryptedAssertion');
   if (found.length !== 1) throw new SamlRejection(`there are ${found.length} assertions`);
   if (all.some((one) => one !== root && one.localName === 'Response')) {
@@ -128,7 +128,7 @@ export function readAssertion(xml: string, expected: ExpectedSamlResponse): Saml
   const root = readXml(xml);
   if (!hasElementName(root, 'assertion', 'Assertion'))
     throw new SamlRejection('the signed element is not an assertion');
-  if (listElements(root).some((one) => one !== root && one.localName === 'Assertion')) {
+  if (listAllElements(root).some((one) => one !== root && one.localName === 'Assertion')) {
     throw new SamlRejection('there is an assertion within the assertion');
   }
   if (readXmlAttribute(root, 'Version') !== '2.0')

@@ -10,13 +10,13 @@ import type { Mongo } from '../../database/mongo.ts';
 import { identityId } from '../identity/provider-identity.ts';
 import type { AuthorizationRequest, AuthorizationSecrets } from '../oauth/authorization-request.ts';
 import { providerDenied, providerResponseInvalid } from '../oauth/provider-errors.ts';
-import type { LogOutMessage } from '../oauth/rp-logout.ts';
+import type { SamlLogoutMessage } from '../oauth/rp-logout.ts';
 import type { ProviderRedirect } from '../oauth/saml-sign-in-adapter.ts';
 import type { VerifiedIdentity } from '../oauth/verified-identity.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { SessionOrigin } from '../sessions/session.ts';
 import type { OneTimeTokens } from '../tokens/one-time-tokens.ts';
-import { checkAssertionEncryption } from './encryption-checks.ts';
+import { checkEncryptedAssertion } from './encryption-checks.ts';
 import { SamlMetadataCache, type SamlProviderConfig } from './idp-metadata-cache.ts';
 import { configureNodeSaml, type RequiredSignatures } from './node-saml.ts';
 import {
@@ -29,10 +29,10 @@ import {
 } from './response-checks.ts';
 import { samlUser } from './saml-attributes.ts';
 import { SamlSessionStore } from './saml-session-store.ts';
-import { findSignedElements } from './signature-checks.ts';
+import { findUnverifiedSignedElements } from './signature-checks.ts';
 import { SamlLogOut, type SamlLogOutDeps } from './single-logout.ts';
 import { createSpMetadata, samlLogoutUrl } from './sp-metadata.ts';
-import { decodeBase64Xml, listElements, readXml, SamlRejection } from './xml.ts';
+import { decodeBase64Xml, listAllElements, readXml, SamlRejection } from './xml.ts';
 
 export interface SamlClientDeps {
   readonly known: SamlMetadataCache;
@@ -141,7 +141,7 @@ export class SamlClient {
   /** See {@link SamlLogOut.receive}. */
   receiveLogOut(
     provider: Provider,
-    message: LogOutMessage,
+    message: SamlLogoutMessage,
     base: string,
     origin: SessionOrigin,
   ): Promise<string | null> {
@@ -175,7 +175,7 @@ export class SamlClient {
   async #validate({ saml }: Provider, expected: ExpectedSamlResponse, message: string): Promise<RequiredSignatures> {
     const root = readXml(decodeBase64Xml(message));
     const assertion = findSingleAssertion(root);
-    const signed = findSignedElements(root, [root, assertion]);
+    const signed = findUnverifiedSignedElements(root, [root, assertion]);
     checkSamlResponse(root, expected);
     const response = signed.includes(root);
     const inner =
@@ -200,7 +200,7 @@ function requestId({ nonce }: Pick<AuthorizationSecrets, 'nonce'>): string {
 
 /** Whether an encrypted assertion is signed, which only decryption shows. @throws SamlRejection */
 async function isSignedInside(encrypted: XmlElement, saml: Provider['saml']): Promise<boolean> {
-  checkAssertionEncryption(encrypted);
+  checkEncryptedAssertion(encrypted);
   if (saml?.privateKey == null) throw new SamlRejection('the assertion is encrypted, and there is no private key');
   const decrypted = await promisify(decrypt)(encrypted.toString(), { key: saml.privateKey }).catch((error: unknown) => {
     throw new SamlRejection('the assertion cannot be decrypted by our key', { cause: error });
@@ -208,11 +208,11 @@ async function isSignedInside(encrypted: XmlElement, saml: Provider['saml']): Pr
   const root = readXml(decrypted);
   if (
     root.localName !== 'Assertion' ||
-    listElements(root).filter(({ localName }) => localName === 'Assertion').length > 1
+    listAllElements(root).filter(({ localName }) => localName === 'Assertion').length > 1
   ) {
     throw new SamlRejection('the encrypted content is not one assertion');
   }
-  return findSignedElements(root, [root]).length === 1;
+  return findUnverifiedSignedElements(root, [root]).length === 1;
 }
 
 /** The messages of the library may contain parts of the message. */

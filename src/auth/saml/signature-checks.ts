@@ -8,7 +8,7 @@ import {
   childrenByName,
   childrenOf,
   hasElementName,
-  listElements,
+  listAllElements,
   readXmlAttribute,
   requireOnlyChild,
   SamlRejection,
@@ -35,8 +35,8 @@ export function readElementId(element: XmlElement): string {
  * @returns those of them that have a signature
  * @throws SamlRejection
  */
-export function findSignedElements(root: XmlElement, owners: readonly XmlElement[]): readonly XmlElement[] {
-  const all = listElements(root);
+export function findUnverifiedSignedElements(root: XmlElement, owners: readonly XmlElement[]): readonly XmlElement[] {
+  const all = listAllElements(root);
   // The library finds an element by any of these names, in any namespace.
   const ids = all.flatMap(({ attributes }) =>
     Array.from(attributes).flatMap(({ name, value }) => (/^(?:.*:)?id$/i.test(name) ? [value] : [])),
@@ -62,10 +62,10 @@ function checkSignature(signature: XmlElement, owner: string): void {
   }
   const facts = requireOnlyChild(signature, 'signature', 'SignedInfo');
   requireOnlyChild(signature, 'signature', 'SignatureValue');
-  if (readAlgorithm(requireOnlyChild(facts, 'signature', 'CanonicalizationMethod')) !== EXCLUSIVE) {
+  if (readAlgorithmAttribute(requireOnlyChild(facts, 'signature', 'CanonicalizationMethod')) !== EXCLUSIVE) {
     throw new SamlRejection('a signature has another canonical form than the exclusive one');
   }
-  const method = readAlgorithm(requireOnlyChild(facts, 'signature', 'SignatureMethod'));
+  const method = readAlgorithmAttribute(requireOnlyChild(facts, 'signature', 'SignatureMethod'));
   if (!METHODS.has(method))
     throw new SamlRejection(`a signature is by ${shortAlgorithmName(method)}, which is not accepted`);
   const reference = requireOnlyChild(facts, 'signature', 'Reference');
@@ -75,17 +75,17 @@ function checkSignature(signature: XmlElement, owner: string): void {
     requireOnlyChild(reference, 'signature', 'Transforms'),
     'signature',
     'Transform',
-  ).map(readAlgorithm);
+  ).map(readAlgorithmAttribute);
   if (transforms.length !== 2 || !transforms.includes(ENVELOPED) || !transforms.includes(EXCLUSIVE)) {
     throw new SamlRejection('a signature has other transforms than the two of SAML');
   }
-  const digest = readAlgorithm(requireOnlyChild(reference, 'signature', 'DigestMethod'));
+  const digest = readAlgorithmAttribute(requireOnlyChild(reference, 'signature', 'DigestMethod'));
   if (!DIGESTS.has(digest))
     throw new SamlRejection(`a digest is by ${shortAlgorithmName(digest)}, which is not accepted`);
 }
 
 /** The algorithm of an element; empty for none. */
-export function readAlgorithm(element: XmlElement): string {
+export function readAlgorithmAttribute(element: XmlElement): string {
   return readXmlAttribute(element, 'Algorithm') ?? '';
 }
 

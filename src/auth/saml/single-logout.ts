@@ -5,9 +5,9 @@ import { randomBytes } from 'node:crypto';
 import { actorText } from '../../database/system-collection.ts';
 import { clientRedirectUrl } from '../oauth/authorization-redirect.ts';
 import { providerResponseInvalid } from '../oauth/provider-errors.ts';
-import type { LogOutMessage } from '../oauth/rp-logout.ts';
+import type { SamlLogoutMessage } from '../oauth/rp-logout.ts';
 import type { Provider } from '../providers/provider.ts';
-import { type SessionOrigin, stampFromOrigin } from '../sessions/session.ts';
+import { changeStampFromOrigin, type SessionOrigin } from '../sessions/session.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { OneTimeTokens } from '../tokens/one-time-tokens.ts';
 import type { Users } from '../users/users.ts';
@@ -24,7 +24,7 @@ import {
   SamlStatusError,
 } from './response-checks.ts';
 import type { SamlSessionStore } from './saml-session-store.ts';
-import { findSignedElements, readElementId } from './signature-checks.ts';
+import { findUnverifiedSignedElements, readElementId } from './signature-checks.ts';
 import { decodeBase64Xml, readXml, readXmlAttribute, requireOnlyChild, SamlRejection } from './xml.ts';
 
 /** How long a request is remembered, in milliseconds, so that it works once; older ones are rejected by their date. */
@@ -79,7 +79,7 @@ export class SamlLogOut {
    */
   async receive(
     provider: Provider,
-    message: LogOutMessage,
+    message: SamlLogoutMessage,
     here: string,
     origin: SessionOrigin,
   ): Promise<string | null> {
@@ -97,7 +97,7 @@ export class SamlLogOut {
   async #requested(
     provider: Provider,
     facts: SamlProviderConfig,
-    message: LogOutMessage,
+    message: SamlLogoutMessage,
     here: string,
     origin: SessionOrigin,
   ): Promise<string | null> {
@@ -132,7 +132,7 @@ export class SamlLogOut {
       named.identity,
       user._id,
       'provider-ended',
-      stampFromOrigin(origin, actorText(user.kind, user._id)),
+      changeStampFromOrigin(origin, actorText(user.kind, user._id)),
     );
     return true;
   }
@@ -140,7 +140,7 @@ export class SamlLogOut {
   async #response(
     provider: Provider,
     facts: SamlProviderConfig,
-    message: LogOutMessage,
+    message: SamlLogoutMessage,
     here: string,
   ): Promise<string> {
     const root = await this.#verified(provider, facts, message);
@@ -156,10 +156,10 @@ export class SamlLogOut {
   }
 
   /** The root of a message with a valid signature. */
-  async #verified(provider: Provider, facts: SamlProviderConfig, { name, text, query }: LogOutMessage) {
+  async #verified(provider: Provider, facts: SamlProviderConfig, { name, text, query }: SamlLogoutMessage) {
     if (query !== null) return readXml(verifyRedirectSignature(query, name, facts.certificates));
     const root = readXml(decodeBase64Xml(text));
-    if (findSignedElements(root, [root]).length === 0) throw new SamlRejection('the message is not signed');
+    if (findUnverifiedSignedElements(root, [root]).length === 0) throw new SamlRejection('the message is not signed');
     if (readXmlAttribute(root, 'ID') === null) throw new SamlRejection('the message has no ID');
     const library = configureNodeSaml(provider, facts, { signed: { response: true, assertion: false } });
     const verified =

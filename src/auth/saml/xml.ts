@@ -124,9 +124,9 @@ function withoutComments(text: string): string {
 }
 
 /** All elements within one, itself first, in the order of the document. @throws SamlRejection where they nest too deep */
-export function listElements(root: XmlElement, depth = 0): readonly XmlElement[] {
+export function listAllElements(root: XmlElement, depth = 0): readonly XmlElement[] {
   if (depth > MAX_DEPTH) throw new SamlRejection('the XML nests too deep');
-  return [root, ...childrenOf(root).flatMap((child) => listElements(child, depth + 1))];
+  return [root, ...childrenOf(root).flatMap((child) => listAllElements(child, depth + 1))];
 }
 
 export function childrenOf(element: XmlElement): readonly XmlElement[] {

@@ -29,7 +29,7 @@ export function createRefreshToken(): RefreshToken {
 }
 
 /** The token that follows, always the same one. */
-export function nextRefreshToken({ session, generation, secret }: RefreshToken, key: Buffer): RefreshToken {
+export function deriveNextRefreshToken({ session, generation, secret }: RefreshToken, key: Buffer): RefreshToken {
   const next = createHmac('sha256', key).update(session).update(secret).digest();
   return { session, generation: generation + 1, secret: next };
 }
@@ -71,6 +71,6 @@ export function isRotatedRefreshToken(
   const steps = current.generation - token.generation;
   if (steps < 0 || steps > MAX_STEPS) return false;
   let last = token;
-  for (let step = 0; step < steps; step++) last = nextRefreshToken(last, key);
+  for (let step = 0; step < steps; step++) last = deriveNextRefreshToken(last, key);
   return hashRefreshToken(last) === current.hash;
 }

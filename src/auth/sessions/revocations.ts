@@ -9,7 +9,7 @@ import type { AuditEventType } from '../../lib/event-types.ts';
 import type { Principal } from '../identity/principal.ts';
 
 /** What is read of a row of the event log. */
-export interface RevocationLogRow {
+export interface LogRowForRevocations {
   readonly operation: string;
   readonly collection: string | null;
   /** Raw `{_id: …}`. */
@@ -19,7 +19,7 @@ export interface RevocationLogRow {
 }
 
 /** What changed: `session:…`, `user:…` (administrators too), `key:…`; or everything may have. */
-export interface Revocations {
+export interface RevokedPrincipals {
   readonly ids: ReadonlySet<string>;
   readonly everything: boolean;
   /** True if other keys sign now. */
@@ -48,7 +48,7 @@ const ROTATED: AuditEventType = 'system.signing-keys.rotated';
 const WHOLE: ReadonlySet<string> = new Set(['drop', 'rename', 'dropDatabase', 'gap', 'reset']);
 
 /** Null when the rows change no principal. */
-export function findRevocations(rows: readonly RevocationLogRow[]): Revocations | null {
+export function findRevocations(rows: readonly LogRowForRevocations[]): RevokedPrincipals | null {
   const ids = new Set<string>();
   let everything = false;
   let signingKeys = false;
@@ -64,7 +64,7 @@ export function findRevocations(rows: readonly RevocationLogRow[]): Revocations 
   return ids.size > 0 || everything || signingKeys ? { ids, everything: everything || signingKeys, signingKeys } : null;
 }
 
-function reports({ operation, before, after }: RevocationLogRow): boolean {
+function reports({ operation, before, after }: LogRowForRevocations): boolean {
   if (operation === 'insert') return false;
   if (operation === 'delete' || before === null || after === null) return true;
   return changedFieldNames(before, after).some((name) => REPORTING.has(name));

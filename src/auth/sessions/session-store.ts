@@ -5,7 +5,7 @@
 import type { Collection } from 'mongodb';
 import { withTranslatedErrors } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
-import { type ChangeStamp, createSystemCollection, stampDeletion } from '../../database/system-collection.ts';
+import { type ChangeStamp, ensureSystemCollection, stampDeletion } from '../../database/system-collection.ts';
 import type { Session } from './session.ts';
 
 const SESSIONS = '_sessions';
@@ -47,7 +47,7 @@ export class SessionStore {
   }
 
   async start(): Promise<void> {
-    await createSystemCollection(this.#mongo, SESSIONS, [{ key: { user: 1, '_meta.createdAt': 1 } }]);
+    await ensureSystemCollection(this.#mongo, SESSIONS, [{ key: { user: 1, '_meta.createdAt': 1 } }]);
     await withTranslatedErrors(() => this.#families.createIndex({ expiresAt: 1 }));
   }
 

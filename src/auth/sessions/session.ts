@@ -39,6 +39,6 @@ export interface SessionOrigin {
 }
 
 /** The stamp of a change that a client makes before it is signed in. */
-export function stampFromOrigin(origin: SessionOrigin, by: string | null = null): ChangeStamp {
+export function changeStampFromOrigin(origin: SessionOrigin, by: string | null = null): ChangeStamp {
   return { by, request: origin.request };
 }

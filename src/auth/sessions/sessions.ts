@@ -12,13 +12,13 @@ import type { SigningKeySet } from '../tokens/signing-keys.ts';
 import {
   createRefreshToken,
   decodeRefreshToken,
+  deriveNextRefreshToken,
   encodeRefreshToken,
   hashRefreshToken,
   isRotatedRefreshToken,
-  nextRefreshToken,
   type RefreshToken,
 } from './refresh-token.ts';
-import { type Session, type SessionEndReason, type SessionOrigin, stampFromOrigin } from './session.ts';
+import { changeStampFromOrigin, type Session, type SessionEndReason, type SessionOrigin } from './session.ts';
 import type { SessionStore } from './session-store.ts';
 
 /** A session ends when it was not used for this long. */
@@ -95,7 +95,7 @@ export class Sessions {
       ip: origin.ip,
       userAgent: origin.userAgent?.slice(0, 256) ?? null,
       ...opened,
-      _meta: newDocumentMeta(stampFromOrigin(origin, actorText(kind, user)), now),
+      _meta: newDocumentMeta(changeStampFromOrigin(origin, actorText(kind, user)), now),
     };
     await this.#deps.store.insert(session, {
       _id: token.session,
@@ -109,7 +109,8 @@ export class Sessions {
       expiresAt: this.#expiry(),
     });
     const all = await this.#deps.store.list(user);
-    for (const { _id } of all.slice(0, -MAX_SESSIONS)) await this.end(_id, user, 'too-many', stampFromOrigin(origin));
+    for (const { _id } of all.slice(0, -MAX_SESSIONS))
+      await this.end(_id, user, 'too-many', changeStampFromOrigin(origin));
     return { session: token.session, tokens: this.#issueTokens(user, token) };
   }
 
@@ -128,7 +129,7 @@ export class Sessions {
     const { store, key } = this.#deps;
     const token = decodeRefreshToken(text);
     if (token === null) throw invalidToken();
-    const next = nextRefreshToken(token, key);
+    const next = deriveNextRefreshToken(token, key);
     const hash = hashRefreshToken(token);
     const [now, since] = [new Date(this.#now()), new Date(this.#now() - GRACE_MS)];
     const times = { now, since, expiresAt: this.#expiry() };
@@ -145,7 +146,7 @@ export class Sessions {
       if (used !== undefined && this.#now() - used.at.getTime() < GRACE_MS) {
         return { user: family.user, tokens: this.#issueTokens(family.user, next) };
       }
-      await this.end(token.session, family.user, 'token-reused', stampFromOrigin(origin));
+      await this.end(token.session, family.user, 'token-reused', changeStampFromOrigin(origin));
     }
     throw invalidToken();
   }
@@ -202,7 +203,7 @@ export class Sessions {
     const token = decodeRefreshToken(text);
     const family = token === null ? null : await this.#deps.store.family(token.session);
     if (token === null || family === null || family.hash !== hashRefreshToken(token)) return;
-    await this.end(token.session, family.user, 'logout', stampFromOrigin(origin));
+    await this.end(token.session, family.user, 'logout', changeStampFromOrigin(origin));
   }
 
   /** Ends all sessions of a user except one. @returns how many ended */

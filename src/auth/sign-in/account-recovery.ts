@@ -4,12 +4,12 @@
  */
 import type { AuditEvents } from '../../database/audit-events.ts';
 import { actorText, type ChangeStamp } from '../../database/system-collection.ts';
-import type { LanguageName } from '../../email/locales/locales.ts';
-import type { ComposedEmail, EmailRow, Outbox } from '../../email/outbox.ts';
+import type { LanguageCode } from '../../email/locales/locales.ts';
+import type { EmailRow, Outbox, UnrenderedEmail } from '../../email/outbox.ts';
 import { linkExpired } from '../identity/auth-errors.ts';
 import { normalizeSignInName, type User, userHasEmail } from '../identity/user.ts';
 import { checkPasswordStrength, type Passwords } from '../passwords/passwords.ts';
-import { type SessionOrigin, stampFromOrigin } from '../sessions/session.ts';
+import { changeStampFromOrigin, type SessionOrigin } from '../sessions/session.ts';
 import type { OneTimeTokens } from '../tokens/one-time-tokens.ts';
 import type { Users } from '../users/users.ts';
 
@@ -42,7 +42,7 @@ export class Recovery {
    * @param language that the client prefers
    * @throws MillraceError `overloaded`
    */
-  async sendVerification(user: User, email: string, language: LanguageName | null): Promise<void> {
+  async sendVerification(user: User, email: string, language: LanguageCode | null): Promise<void> {
     const kind = userHasEmail(user, email) ? 'verify-email' : 'change-email';
     await this.#deps.outbox.add({ kind, to: email, facts: { user: user._id, email }, language });
   }
@@ -51,7 +51,7 @@ export class Recovery {
    * Sends an e-mail to the user of an address, if there is one; the response does not reveal whether there is.
    * @throws MillraceError `overloaded`
    */
-  async requestReset(email: string, language: LanguageName | null): Promise<void> {
+  async requestReset(email: string, language: LanguageCode | null): Promise<void> {
     await this.#deps.outbox.add({ kind: 'reset-password', to: email, facts: { email }, language });
   }
 
@@ -66,7 +66,7 @@ export class Recovery {
     // Before the token is used up: after a rejected password the user may try another one.
     checkPasswordStrength(password, user.names);
     if ((await this.#deps.oneTimeTokens.take('reset', token)) === null) throw linkExpired();
-    const stamp = stampFromOrigin(origin, actorText(user.kind, user._id));
+    const stamp = changeStampFromOrigin(origin, actorText(user.kind, user._id));
     // Factors that were enrolled before the address was verified end with the rest. Later ones stay: a mailbox alone
     // must not remove them.
     await this.#deps.users.markEmailVerified(user, stamp);
@@ -97,7 +97,7 @@ export class Recovery {
     ]);
   }
 
-  async #verifyEmail({ facts, attempts }: EmailRow): Promise<ComposedEmail | null> {
+  async #verifyEmail({ facts, attempts }: EmailRow): Promise<UnrenderedEmail | null> {
     const { users, oneTimeTokens, base } = this.#deps;
     const [id, email] = [facts?.['user'], facts?.['email']];
     if (id == null || email == null) return null;
@@ -109,7 +109,7 @@ export class Recovery {
     return { user, to: email, values: { link: `${base}/verify#${token}` } };
   }
 
-  async #resetEmail({ facts, attempts }: EmailRow): Promise<ComposedEmail | null> {
+  async #resetEmail({ facts, attempts }: EmailRow): Promise<UnrenderedEmail | null> {
     const { users, oneTimeTokens, base } = this.#deps;
     const email = facts?.['email'] ?? '';
     const user = await users.byName(normalizeSignInName(email));

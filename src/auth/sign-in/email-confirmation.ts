@@ -8,7 +8,7 @@ import { MillraceError } from '../../lib/errors.ts';
 import { linkExpired } from '../identity/auth-errors.ts';
 import { isUnverifiedSignUp, signInNames, type User, userHasEmail } from '../identity/user.ts';
 import { checkPasswordStrength, type Passwords } from '../passwords/passwords.ts';
-import { type SessionOrigin, stampFromOrigin } from '../sessions/session.ts';
+import { changeStampFromOrigin, type SessionOrigin } from '../sessions/session.ts';
 import type { OneTimeTokens } from '../tokens/one-time-tokens.ts';
 import type { Users } from '../users/users.ts';
 import type { Recovery } from './account-recovery.ts';
@@ -23,7 +23,7 @@ export interface EmailConfirmationDeps {
 }
 
 /** What a request presents besides the secret of the link. */
-export interface EmailConfirmationRequest {
+export interface ConfirmEmailInput {
   /** The user whose session the request has; null without a session. */
   readonly user: string | null;
   /** The current password of the user. */
@@ -48,7 +48,7 @@ export class EmailConfirmation {
    */
   async confirm(
     token: string,
-    { user: account, password, newPassword }: EmailConfirmationRequest,
+    { user: account, password, newPassword }: ConfirmEmailInput,
     origin: SessionOrigin,
   ): Promise<void> {
     const { users, oneTimeTokens, signIn } = this.#deps;
@@ -61,7 +61,7 @@ export class EmailConfirmation {
     if (!isOwn && !userHasEmail(user, email) && !isUnverifiedSignUp(user)) throw sessionRequired();
     if (newPassword !== undefined) checkPasswordStrength(newPassword, signInNames({ ...user, email }));
     if ((await oneTimeTokens.take('verify', token)) === null) throw linkExpired();
-    const stamp = stampFromOrigin(origin, actorText(user.kind, user._id));
+    const stamp = changeStampFromOrigin(origin, actorText(user.kind, user._id));
     if (isOwn) {
       await users.change(user._id, { email, emailVerified: true }, stamp);
       if (!userHasEmail(user, email)) await oneTimeTokens.forget('reset', user._id);

@@ -4,10 +4,10 @@
  */
 import type { ServerMode } from '../../config/config.ts';
 import type { AuditEvents } from '../../database/audit-events.ts';
-import { SYSTEM_STAMP } from '../../database/system-collection.ts';
+import { SYSTEM_CHANGE_STAMP } from '../../database/system-collection.ts';
 import { linkExpired } from '../identity/auth-errors.ts';
 import { normalizeSignInName, type User } from '../identity/user.ts';
-import { type SessionOrigin, stampFromOrigin } from '../sessions/session.ts';
+import { changeStampFromOrigin, type SessionOrigin } from '../sessions/session.ts';
 import type { ApiKeys } from '../tokens/api-keys.ts';
 import type { OneTimeTokens } from '../tokens/one-time-tokens.ts';
 import type { UserStore } from '../users/user-store.ts';
@@ -61,7 +61,7 @@ export class FirstAdmin {
    */
   async link(base: string): Promise<string> {
     const token = await this.#deps.oneTimeTokens.make('setup', null, { alone: true });
-    await this.#deps.activity.record('system.auth.setup-link-created', {}, SYSTEM_STAMP);
+    await this.#deps.activity.record('system.auth.setup-link-created', {}, SYSTEM_CHANGE_STAMP);
     return `${base}/dashboard/setup#${token}`;
   }
 
@@ -80,7 +80,7 @@ export class FirstAdmin {
     // The link is checked first: only a client with a valid link may learn which e-mail addresses have users.
     const created = await oneTimeTokens.spend('setup', token, async () => ({
       note: await this.describeDevelopmentLeftovers(),
-      user: await users.create(owner, stampFromOrigin(origin)),
+      user: await users.create(owner, changeStampFromOrigin(origin)),
     }));
     if (created === null) throw linkExpired();
     const welcome = await this.#deps.signIn.openSession(created.user, origin);
@@ -98,7 +98,7 @@ export class FirstAdmin {
     const there = await users.byName(normalizeSignInName(email));
     if (there?.kind === 'admin') return there;
     try {
-      return await users.create(requested, SYSTEM_STAMP);
+      return await users.create(requested, SYSTEM_CHANGE_STAMP);
     } catch (error) {
       // Another process may have created it first.
       const faster = await users.byName(normalizeSignInName(email));

@@ -4,11 +4,11 @@
  */
 import type { AuditEvents } from '../../database/audit-events.ts';
 import { actorText } from '../../database/system-collection.ts';
-import type { LanguageName } from '../../email/locales/locales.ts';
+import type { LanguageCode } from '../../email/locales/locales.ts';
 import { invalidCredentials, invalidToken, passwordNotSet, registrationClosed } from '../identity/auth-errors.ts';
 import { normalizeSignInName, toUserView, type User, type UserView } from '../identity/user.ts';
 import { checkPasswordStrength, type Passwords } from '../passwords/passwords.ts';
-import { type SessionOrigin, stampFromOrigin } from '../sessions/session.ts';
+import { changeStampFromOrigin, type SessionOrigin } from '../sessions/session.ts';
 import type { Sessions, SessionTokens } from '../sessions/sessions.ts';
 import type { NewUser, Users } from '../users/users.ts';
 import type { Recovery } from './account-recovery.ts';
@@ -61,7 +61,7 @@ export class SignIn {
   async register(
     requested: NewUser,
     origin: SessionOrigin,
-    language: LanguageName | null = null,
+    language: LanguageCode | null = null,
   ): Promise<SignInResult> {
     if (this.#deps.registration === 'closed') throw registrationClosed();
     const user = await this.#deps.users.create({ ...requested, kind: 'user' }, { request: origin.request });
@@ -95,7 +95,7 @@ export class SignIn {
     const { session, tokens } = await sessions.open(user, origin);
     // Disabling a user and a new password end the existing sessions. A session opened just afterwards ends here.
     if ((await passwords.mark(user._id)) !== mark || (await users.get(user._id)).disabled) {
-      await sessions.end(session, user._id, 'password-changed', stampFromOrigin(origin));
+      await sessions.end(session, user._id, 'password-changed', changeStampFromOrigin(origin));
       throw invalidCredentials();
     }
     return { ...tokens, user: toUserView(user) };
@@ -126,7 +126,7 @@ export class SignIn {
     const { sessions, users } = this.#deps;
     const { session, tokens } = await sessions.open(user, origin, identity);
     if (isStillValid !== undefined && !(await isStillValid(await users.get(user._id)))) {
-      await sessions.end(session, user._id, 'revoked', stampFromOrigin(origin));
+      await sessions.end(session, user._id, 'revoked', changeStampFromOrigin(origin));
       throw invalidCredentials();
     }
     return { ...tokens, user: toUserView(user) };
@@ -153,7 +153,7 @@ export class SignIn {
     checkPasswordStrength(next, user.names);
     const mark = await this.#deps.passwords.mark(user._id);
     await this.confirmPassword(user, current, origin);
-    const stamp = stampFromOrigin(origin, actorText(user.kind, user._id));
+    const stamp = changeStampFromOrigin(origin, actorText(user.kind, user._id));
     const how = { but: session, mark };
     if (!(await this.#deps.users.setPassword(user, next, 'password-changed', stamp, how))) throw invalidCredentials();
     await this.#deps.recovery.forgetEmails(user._id);
@@ -179,7 +179,7 @@ export class SignIn {
     // The typed name is not recorded: people sometimes type a password there.
     else {
       const details = { user: account, ip: origin.ip, provider: null, reason: null };
-      await activity.record('system.auth.failed', details, stampFromOrigin(origin));
+      await activity.record('system.auth.failed', details, changeStampFromOrigin(origin));
     }
     return right;
   }

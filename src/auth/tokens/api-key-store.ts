@@ -5,7 +5,7 @@
 import type { Collection } from 'mongodb';
 import { withTranslatedErrors } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
-import { type ChangeStamp, createSystemCollection, stampDeletion } from '../../database/system-collection.ts';
+import { type ChangeStamp, ensureSystemCollection, stampDeletion } from '../../database/system-collection.ts';
 import type { ApiKey } from './api-key.ts';
 
 const KEYS = '_keys';
@@ -29,7 +29,7 @@ export class ApiKeyStore {
   }
 
   async start(): Promise<void> {
-    await createSystemCollection(this.#mongo, KEYS);
+    await ensureSystemCollection(this.#mongo, KEYS);
   }
 
   async insert(key: ApiKey, hash: string): Promise<void> {

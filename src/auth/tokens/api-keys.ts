@@ -17,7 +17,7 @@ import type { ApiKeyStore } from './api-key-store.ts';
 /** How often the last use of keys is stored, in milliseconds. */
 const NOTE_MS = 10_000;
 
-export type NewApiKey = Pick<ApiKey, 'name' | 'roles' | 'resources' | 'actions' | 'expiresAt'>;
+export type ApiKeyCreateParams = Pick<ApiKey, 'name' | 'roles' | 'resources' | 'actions' | 'expiresAt'>;
 
 export interface ApiKeysDeps {
   readonly store: ApiKeyStore;
@@ -48,7 +48,7 @@ export class ApiKeys {
   }
 
   /** @returns the key without its secret, and its text, which cannot be shown again */
-  async create(requested: NewApiKey, stamp: ChangeStamp): Promise<ApiKeyView & { readonly key: string }> {
+  async create(requested: ApiKeyCreateParams, stamp: ChangeStamp): Promise<ApiKeyView & { readonly key: string }> {
     const { id, secret, text } = generateApiKey();
     const key: ApiKey = { _id: id, ...requested, _meta: newDocumentMeta(stamp, new Date(this.#now())) };
     await this.#deps.store.insert(key, hashApiKeySecret(secret));

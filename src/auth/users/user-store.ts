@@ -5,8 +5,8 @@ import { bulkWriteErrors, duplicateKey, MONGO_ERROR_CODES, withTranslatedErrors 
 import type { Mongo } from '../../database/mongo.ts';
 import {
   type ChangeStamp,
-  createSystemCollection,
-  SYSTEM_STAMP,
+  ensureSystemCollection,
+  SYSTEM_CHANGE_STAMP,
   stampDeletion,
   stampUpdate,
 } from '../../database/system-collection.ts';
@@ -38,7 +38,7 @@ export class UserStore {
   }
 
   async start(): Promise<void> {
-    await createSystemCollection(this.#mongo, USERS, [
+    await ensureSystemCollection(this.#mongo, USERS, [
       { key: { names: 1 }, unique: true },
       { key: { kind: 1, _id: 1 } },
       SKELETONS,
@@ -63,7 +63,7 @@ export class UserStore {
       };
       for await (const { _id, username } of this.#users.find(filter, { projection }).sort({ _id: 1 })) {
         const skeleton = usernameSkeleton(username ?? '');
-        const $set = { skeleton, ...stampUpdate(SYSTEM_STAMP, new Date()) };
+        const $set = { skeleton, ...stampUpdate(SYSTEM_CHANGE_STAMP, new Date()) };
         batch.push({ updateOne: { filter: { _id, username }, update: { $set, $inc: { '_meta.revision': 1 } } } });
         if (batch.length === BATCH) await write();
       }

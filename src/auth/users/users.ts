@@ -38,7 +38,7 @@ export interface UsersDeps {
 }
 
 /** What a user allowed without a session, such as receiving its events. */
-export interface UserGrants {
+export interface UserGrantRevoker {
   /** @returns how many there were */
   removeAll(user: string, stamp: ChangeStamp): Promise<number>;
 }
@@ -46,7 +46,7 @@ export interface UserGrants {
 export class Users {
   readonly #deps: UsersDeps;
   readonly #now: () => number;
-  readonly #grants = new Set<UserGrants>();
+  readonly #grants = new Set<UserGrantRevoker>();
 
   constructor(deps: UsersDeps) {
     this.#deps = deps;
@@ -167,7 +167,7 @@ export class Users {
    * Registers grants that end with everything else when the e-mail address of a user is verified.
    * @returns a function that removes them again
    */
-  registerGrants(grants: UserGrants): () => void {
+  registerGrants(grants: UserGrantRevoker): () => void {
     this.#grants.add(grants);
     return () => this.#grants.delete(grants);
   }

@@ -7,7 +7,7 @@ export const MAX_BATCH_OPERATIONS = 100;
 const FIELDS: ReadonlySet<string> = new Set(['method', 'path', 'body', 'headers', 'ref']);
 const HEADERS: ReadonlySet<string> = new Set(['if-match', 'if-none-match', 'content-type', 'prefer']);
 /** The name (`ref`) of an operation. */
-export const BATCH_REF_PATTERN = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
+export const BATCH_REF_NAME_PATTERN = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 const REFERENCE = /^\$([A-Za-z][A-Za-z0-9_-]{0,63})\.id$/;
 
 export interface BatchOperation {
@@ -111,7 +111,7 @@ function parseOperation(item: unknown): BatchOperation {
   const { method, path, ref } = item;
   if (typeof method !== 'string') throw malformed("the 'method' is not a string");
   if (typeof path !== 'string') throw malformed("the 'path' is not a string");
-  if (ref !== undefined && (typeof ref !== 'string' || !BATCH_REF_PATTERN.test(ref)))
+  if (ref !== undefined && (typeof ref !== 'string' || !BATCH_REF_NAME_PATTERN.test(ref)))
     throw malformed("the 'ref' is not a name");
   const body = Object.hasOwn(item, 'body') ? item['body'] : undefined;
   return { method, url: path, segments: segmentsOf(path), headers: headersOf(item['headers'], body), body, ref };

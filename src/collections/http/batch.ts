@@ -10,11 +10,11 @@ import { parseQueryParameters, type RequestLike, requireMediaType } from '../../
 import { declareOperation, jsonBody } from '../../openapi/operation.ts';
 import { namedSchema } from '../../openapi/schema.ts';
 import { isAccessDenied } from '../document-errors.ts';
-import type { OpenTransaction } from '../open-transaction.ts';
+import type { TransactionContext } from '../open-transaction.ts';
 import type { TransactionRunner } from '../transaction-runner.ts';
 import {
   addOperationIndex,
-  BATCH_REF_PATTERN,
+  BATCH_REF_NAME_PATTERN,
   type BatchOperation,
   MAX_BATCH_OPERATIONS,
   parseBatch,
@@ -33,7 +33,7 @@ const OPERATION = Type.Object(
     }),
     body: Type.Optional(Type.Unknown()),
     headers: Type.Optional(Type.Record(Type.String(), Type.String())),
-    ref: Type.Optional(Type.String({ pattern: BATCH_REF_PATTERN.source })),
+    ref: Type.Optional(Type.String({ pattern: BATCH_REF_NAME_PATTERN.source })),
   },
   { additionalProperties: false },
 );
@@ -133,7 +133,7 @@ async function runAll(
   operations: readonly BatchOperation[],
   request: BatchRequest,
   deps: WriteDeps,
-  within: OpenTransaction,
+  within: TransactionContext,
 ): Promise<WriteResponse> {
   const refs = new Map<string, string>();
   const results: WriteResponse[] = [];

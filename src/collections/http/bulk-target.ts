@@ -5,7 +5,7 @@
  */
 import { MillraceError } from '../../lib/errors.ts';
 import { queryString, type RequestLike } from '../../lib/request.ts';
-import { readParameters } from '../../query/parse/parameters.ts';
+import { parseQueryString } from '../../query/parse/parameters.ts';
 import { parseQuery, RESERVED_PARAMETERS } from '../../query/parse/parse-query.ts';
 import type { BulkTarget } from '../bulk-filter.ts';
 import { parsePrefer } from './prefer.ts';
@@ -13,7 +13,7 @@ import { rejectPreconditions } from './request-body.ts';
 
 /** @throws MillraceError `invalid-filter`, `max-affected-required`, `unknown-parameter`, `malformed-request` */
 export function parseBulkTarget(request: RequestLike): BulkTarget {
-  const conditions = readParameters(queryString(request));
+  const conditions = parseQueryString(queryString(request));
   const other = conditions.find(
     ([name]) => name !== 'filter' && RESERVED_PARAMETERS.some((reserved) => reserved === name),
   );

@@ -30,11 +30,11 @@ export interface CollectionRoutesOptions {
   ) => FastifyReply;
 }
 
-export interface CollectionRoute {
+export interface CollectionRouteGeneric {
   Params: { collection: string };
 }
 
-export interface DocumentRoute {
+export interface DocumentRouteGeneric {
   Params: { collection: string; id: string };
 }
 
@@ -61,7 +61,7 @@ export function requireCollectionScope<A extends ResourceAction>(
  * The name of the collection of a live query, which may start while a value that its policies need is missing.
  * @throws MillraceError as `access`
  */
-export function requireLiveAccess(policies: Policies, { principal, params }: CollectionRequest): CollectionName {
+export function requireLiveQueryAccess(policies: Policies, { principal, params }: CollectionRequest): CollectionName {
   const name = parseCollectionName(params.collection);
   if (policies.findLive(principal, name) === null) policies.scope(principal, 'read', name);
   return name;

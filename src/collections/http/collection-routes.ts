@@ -10,7 +10,7 @@ import { pathParameter, queryParameter } from '../../openapi/parameters.ts';
 import { arraySchema, namedSchema } from '../../openapi/schema.ts';
 import type { Policies } from '../../policies/policies.ts';
 import { createAdminScopeGuard } from '../../policies/require-scope.ts';
-import { COLLECTION_KINDS, type CollectionAdmin } from '../collection-admin.ts';
+import { COLLECTION_TYPES, type CollectionAdmin } from '../collection-admin.ts';
 import { INDEX_LIST_SCHEMA, INDEX_SCHEMA, parseIndexes } from '../index-plan.ts';
 import type { Indexes } from '../indexes.ts';
 
@@ -26,7 +26,7 @@ const SUMMARY = Type.Object({
   documents: Type.Integer({ description: 'An estimate of the database. 0 for a time series and a view.' }),
   bytes: Type.Integer(),
   indexes: Type.Integer({ description: 'Without the index of the id.' }),
-  kind: Type.Enum([...COLLECTION_KINDS]),
+  kind: Type.Enum([...COLLECTION_TYPES]),
 });
 const ONE_INDEX = namedSchema('CollectionIndex', INDEX_SCHEMA);
 const NAMED: readonly ErrorCode[] = [...QUERY_PARAMETER_ERRORS, 'invalid-collection-name'];

@@ -16,7 +16,7 @@ const RETENTION_SECONDS = 24 * 60 * 60;
 const MAX_BODY_BYTES = 15 * 1024 * 1024;
 
 /** One request with a key. */
-export interface IdempotencyKey {
+export interface IdempotentRequest {
   /** Identifies the key by principal, method and path. */
   readonly id: string;
   /**
@@ -90,7 +90,7 @@ export class IdempotencyStore {
    * @throws IdempotencyKeyTaken when its first request has finished meanwhile, MillraceError `idempotency-key-in-use` when it has
    * not
    */
-  async reserve({ id, fingerprint }: IdempotencyKey, session: ClientSession): Promise<void> {
+  async reserve({ id, fingerprint }: IdempotentRequest, session: ClientSession): Promise<void> {
     try {
       await this.#rows.insertOne({ _id: id, fingerprint, at: this.#now() }, { session });
     } catch (error) {
@@ -106,7 +106,7 @@ export class IdempotencyStore {
    * @throws MillraceError `response-too-large`
    */
   async storeResponse(
-    { id, view }: IdempotencyKey,
+    { id, view }: IdempotentRequest,
     { status, headers, body }: WriteResponse,
     session: ClientSession,
   ): Promise<void> {
@@ -120,7 +120,7 @@ export class IdempotencyStore {
   }
 
   /** Stores a rejection, which wrote nothing; false when another request has used the key meanwhile. */
-  async storeRejection({ id, fingerprint }: IdempotencyKey, error: MillraceError): Promise<boolean> {
+  async storeRejection({ id, fingerprint }: IdempotentRequest, error: MillraceError): Promise<boolean> {
     const { code, message, hint, issues, headers, extensions } = error;
     const refusal = JSON.stringify({ code, message, hint, issues, headers, extensions });
     try {

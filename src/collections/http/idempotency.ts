@@ -14,10 +14,10 @@ import { scopeKey } from '../../policies/scope-key.ts';
 import { idempotencyKeyInUse, isAccessDenied } from '../document-errors.ts';
 import type { TransactionRunner } from '../transaction-runner.ts';
 import {
-  type IdempotencyKey,
   IdempotencyKeyTaken,
   type IdempotencyStore,
   type IdempotentOutcome,
+  type IdempotentRequest,
   type StoredIdempotentOutcome,
 } from './idempotency-store.ts';
 import type { PreparedWrite } from './write-operations.ts';
@@ -35,7 +35,7 @@ export function readIdempotencyKey(
   request: Pick<FastifyRequest, 'headers' | 'method' | 'url' | 'principal' | 'rawBody' | 'ip'>,
   names: readonly string[],
   policies: Pick<Policies, 'find'>,
-): IdempotencyKey | null {
+): IdempotentRequest | null {
   const key = request.headers['idempotency-key'];
   if (key === undefined) return null;
   if (typeof key !== 'string' || !IDEMPOTENCY_KEY_PATTERN.test(key)) {
@@ -86,7 +86,7 @@ export class Idempotency {
    * @throws MillraceError `idempotency-key-reused`, `idempotency-key-in-use`, `response-too-large`, and what the write
    * throws
    */
-  async once(key: IdempotencyKey, write: PreparedWrite): Promise<WriteResponse> {
+  async once(key: IdempotentRequest, write: PreparedWrite): Promise<WriteResponse> {
     const before = await this.#keys.find(key.id);
     if (before !== null) return replay(key, before);
     try {
@@ -107,14 +107,14 @@ export class Idempotency {
   }
 
   /** The response to the request that was faster with the same key. */
-  async #replayOther(key: IdempotencyKey): Promise<WriteResponse> {
+  async #replayOther(key: IdempotentRequest): Promise<WriteResponse> {
     const other = await this.#keys.find(key.id);
     if (other === null) throw idempotencyKeyInUse();
     return replay(key, other);
   }
 }
 
-function replay(key: IdempotencyKey, kept: StoredIdempotentOutcome): WriteResponse {
+function replay(key: IdempotentRequest, kept: StoredIdempotentOutcome): WriteResponse {
   if (kept.fingerprint !== key.fingerprint) {
     throw new MillraceError('idempotency-key-reused', 'This Idempotency-Key was used for another request', {
       hint: 'Use a new key for a new request, and the same body for the same key',

@@ -10,7 +10,7 @@ import type { RightsAtRequestStart } from '../../policies/revalidation/revalidat
 import type { Scope } from '../../policies/scope.ts';
 import { requireFilterableFields } from '../../policies/scope-filter.ts';
 import { type FieldSelection, includesMeta } from '../../query/evaluate/fields.ts';
-import { readParameters } from '../../query/parse/parameters.ts';
+import { parseQueryString } from '../../query/parse/parameters.ts';
 import { parseQuery, parseQueryJson } from '../../query/parse/parse-query.ts';
 import type { Query } from '../../query/parse/query.ts';
 import { type PermittedExpansion, toPermittedExpansions } from '../read/expansion.ts';
@@ -18,11 +18,11 @@ import { selectFieldsForExpand, selectStoredFields, withWholeMeta } from '../rea
 import { requireVisibleFields } from '../read/projection.ts';
 import { matchesIfNoneMatch, parsePreconditions } from '../store/preconditions.ts';
 import {
-  type CollectionRoute,
+  type CollectionRouteGeneric,
   type CollectionRoutesOptions,
-  type DocumentRoute,
+  type DocumentRouteGeneric,
   requireCollectionScope,
-  requireLiveAccess,
+  requireLiveQueryAccess,
 } from './collection-access.ts';
 import { DOCUMENT_READ_OPERATIONS } from './document-openapi.ts';
 import { sendHeadResponse, sendJson, sendList } from './list-response.ts';
@@ -39,7 +39,7 @@ export async function readRoutes(app: FastifyInstance, options: CollectionRoutes
   const { collections, policies, streamedResponses, listBytes, position, live } = options;
 
   async function listDocuments(
-    request: FastifyRequest<CollectionRoute>,
+    request: FastifyRequest<CollectionRouteGeneric>,
     reply: FastifyReply,
     requested: Query,
   ): Promise<FastifyReply> {
@@ -57,17 +57,17 @@ export async function readRoutes(app: FastifyInstance, options: CollectionRoutes
     return sendList(reply, list, { hints, meta, expand, most: listBytes, streamedResponses, rights });
   }
 
-  app.get<CollectionRoute>(
+  app.get<CollectionRouteGeneric>(
     '/:collection',
     { config: { ...DOCUMENT_READ_OPERATIONS.list, streams: true } },
     async (request, reply) => {
-      const found = readParameters(queryString(request));
+      const found = parseQueryString(queryString(request));
       if (!requestsForStream(request)) return listDocuments(request, reply, parseQuery(found));
-      return live(request, reply, found, requireLiveAccess(policies, request));
+      return live(request, reply, found, requireLiveQueryAccess(policies, request));
     },
   );
 
-  app.post<CollectionRoute>(
+  app.post<CollectionRouteGeneric>(
     '/:collection/_query',
     { config: { ...DOCUMENT_READ_OPERATIONS.query, reads: true } },
     async (request, reply) => {
@@ -77,29 +77,33 @@ export async function readRoutes(app: FastifyInstance, options: CollectionRoutes
     },
   );
 
-  app.get<DocumentRoute>('/:collection/:id', { config: DOCUMENT_READ_OPERATIONS.get }, async (request, reply) => {
-    const { fields: requested, ...query } = parseShowing(queryString(request));
-    const fields = withWholeMeta(requested);
-    const [scope, name] = requireCollectionScope(policies, request, 'read');
-    const expansions = permittedExpansions(policies, request, scope, { ...query, fields });
-    requireVisibleFields(scope, fields);
-    const found = await collections.get(scope, name, request.params.id);
-    reply.header('etag', found.etag);
-    const { ifNoneMatch } = parsePreconditions(request.headers);
-    // The tag covers the document alone. Expanded documents may have changed by now, and browsers send `If-None-Match`
-    // by themselves; so the response to a request with expansions is never 304.
-    if (expansions.length === 0 && matchesIfNoneMatch(ifNoneMatch, found.etag)) {
-      reply.code(304);
-      return request.method === 'HEAD' ? sendHeadResponse(reply) : reply.send();
-    }
-    const meta = includesMeta(fields);
-    const streaming = { streamedResponses, rights: initialRights(policies, request, scope, name, expansions) };
-    if (expansions.length === 0)
-      return sendJson(reply, encodeDocumentJson(selectStoredFields(found.raw, fields), { meta }), streaming);
-    const expand = collections.expander({ expansions, fields, meta }, clientKey(request));
-    const { value } = await expand([found.raw]).next();
-    return sendJson(reply, Buffer.concat(value ?? []), streaming);
-  });
+  app.get<DocumentRouteGeneric>(
+    '/:collection/:id',
+    { config: DOCUMENT_READ_OPERATIONS.get },
+    async (request, reply) => {
+      const { fields: requested, ...query } = parseShowing(queryString(request));
+      const fields = withWholeMeta(requested);
+      const [scope, name] = requireCollectionScope(policies, request, 'read');
+      const expansions = permittedExpansions(policies, request, scope, { ...query, fields });
+      requireVisibleFields(scope, fields);
+      const found = await collections.get(scope, name, request.params.id);
+      reply.header('etag', found.etag);
+      const { ifNoneMatch } = parsePreconditions(request.headers);
+      // The tag covers the document alone. Expanded documents may have changed by now, and browsers send `If-None-Match`
+      // by themselves; so the response to a request with expansions is never 304.
+      if (expansions.length === 0 && matchesIfNoneMatch(ifNoneMatch, found.etag)) {
+        reply.code(304);
+        return request.method === 'HEAD' ? sendHeadResponse(reply) : reply.send();
+      }
+      const meta = includesMeta(fields);
+      const streaming = { streamedResponses, rights: initialRights(policies, request, scope, name, expansions) };
+      if (expansions.length === 0)
+        return sendJson(reply, encodeDocumentJson(selectStoredFields(found.raw, fields), { meta }), streaming);
+      const expand = collections.expander({ expansions, fields, meta }, clientKey(request));
+      const { value } = await expand([found.raw]).next();
+      return sendJson(reply, Buffer.concat(value ?? []), streaming);
+    },
+  );
 }
 
 /** The expansions of a query, each as far as the reader may read the other collection. */
@@ -151,7 +155,7 @@ function requestsForStream({ method, headers }: FastifyRequest): boolean {
 
 function parseShowing(search: string): Query {
   if (search === '') return PLAIN;
-  const found = readParameters(search);
+  const found = parseQueryString(search);
   const other = found.find(([name]) => !SHOWING.includes(name));
   if (other === undefined) return parseQuery(found);
   throw new MillraceError('unknown-parameter', `The parameter '${other[0].slice(0, 80)}' is unknown`, {

@@ -2,7 +2,7 @@
 import { MillraceError } from '../../lib/errors.ts';
 import { isPlainObject } from '../../lib/plain-object.ts';
 import { type RequestLike, requireBody } from '../../lib/request.ts';
-import type { OpenTransaction } from '../open-transaction.ts';
+import type { TransactionContext } from '../open-transaction.ts';
 import { parsePreconditions } from '../store/preconditions.ts';
 import type { JsonObject } from '../write/build-document.ts';
 import type { WriteContext } from '../write-context.ts';
@@ -47,7 +47,7 @@ export function rejectPreconditions({ headers }: RequestLike): void {
 }
 
 /** The write that a request describes, alone or inside a transaction. */
-export function toWriteContext(request: RequestLike, within?: OpenTransaction): WriteContext {
+export function toWriteContext(request: RequestLike, within?: TransactionContext): WriteContext {
   const write = { request: request.id, preconditions: parsePreconditions(request.headers) };
   return within === undefined ? write : { ...write, within };
 }

@@ -12,7 +12,7 @@ import type { Scope } from '../../policies/scope.ts';
 import type { BulkWrites } from '../bulk-writes.ts';
 import type { Collections } from '../collections.ts';
 import { redactIndexError } from '../document-errors.ts';
-import type { OpenTransaction } from '../open-transaction.ts';
+import type { TransactionContext } from '../open-transaction.ts';
 import { toWrittenDocument, visibleDocument } from '../read/document-view.ts';
 import { parsePreconditions } from '../store/preconditions.ts';
 import type { WriteScopes } from '../write-context.ts';
@@ -29,7 +29,7 @@ import {
 } from './write-response.ts';
 
 /** A parsed and authorized write that has not run yet. It may run again in a new transaction. */
-export type PreparedWrite = (within?: OpenTransaction) => Promise<WriteResponse>;
+export type PreparedWrite = (within?: TransactionContext) => Promise<WriteResponse>;
 
 /** One write request that names its operation by its method. */
 export interface WriteRequest extends RequestLike, CollectionRequest {

@@ -6,7 +6,7 @@ import type { FastifyReply } from 'fastify';
 import { encodeDocumentJson, JsonListEncoder } from '../../database/json/json.ts';
 import type { RequestLike } from '../../lib/request.ts';
 import type { WrittenDocument } from '../read/document-view.ts';
-import type { StoredDocument } from '../store/stored-document.ts';
+import type { EtagDocument } from '../store/stored-document.ts';
 import { parsePrefer } from './prefer.ts';
 
 export const JSON_CONTENT_TYPE = 'application/json; charset=utf-8';
@@ -53,7 +53,7 @@ export function toWriteResponse(
 }
 
 /** The documents of a bulk create, in order; without a body when one of them is not visible. */
-export function toBulkCreateResponse(request: Preferring, created: readonly (StoredDocument | null)[]): WriteResponse {
+export function toBulkCreateResponse(request: Preferring, created: readonly (EtagDocument | null)[]): WriteResponse {
   const requested = parsePrefer(request.headers['prefer']).return;
   const seen = created.flatMap((document) => document ?? []);
   const minimal = requested === 'minimal' || seen.length < created.length;

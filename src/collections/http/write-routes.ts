@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { TransactionRunner } from '../transaction-runner.ts';
 import { BATCH_WRITE_OPERATION, type PreparedBatch, prepareBatch } from './batch.ts';
 import { addIndexFromPointer } from './batch-operations.ts';
-import type { CollectionRoute, DocumentRoute } from './collection-access.ts';
+import type { CollectionRouteGeneric, DocumentRouteGeneric } from './collection-access.ts';
 import { DOCUMENT_WRITE_OPERATIONS } from './document-openapi.ts';
 import { type Idempotency, readIdempotencyKey } from './idempotency.ts';
 import {
@@ -35,21 +35,21 @@ export async function writeRoutes(app: FastifyInstance, options: WriteRoutesOpti
   }
 
   const onCollection =
-    (prepare: typeof prepareCreate) => (request: FastifyRequest<CollectionRoute>, reply: FastifyReply) =>
+    (prepare: typeof prepareCreate) => (request: FastifyRequest<CollectionRouteGeneric>, reply: FastifyReply) =>
       respond(request, reply, { collections: [request.params.collection], write: prepare(request, options) });
   const onDocument =
-    (prepare: typeof preparePatch) => (request: FastifyRequest<DocumentRoute>, reply: FastifyReply) => {
+    (prepare: typeof preparePatch) => (request: FastifyRequest<DocumentRouteGeneric>, reply: FastifyReply) => {
       const { collection, id } = request.params;
       return respond(request, reply, { collections: [collection], write: prepare(request, id, options) });
     };
 
   const { create, patchMany, removeMany, replace, patch, remove } = DOCUMENT_WRITE_OPERATIONS;
-  app.post<CollectionRoute>('/api/:collection', { config: create }, onCollection(prepareCreate));
-  app.patch<CollectionRoute>('/api/:collection', { config: patchMany }, onCollection(preparePatchMany));
-  app.delete<CollectionRoute>('/api/:collection', { config: removeMany }, onCollection(prepareRemoveMany));
-  app.put<DocumentRoute>('/api/:collection/:id', { config: replace }, onDocument(prepareReplace));
-  app.patch<DocumentRoute>('/api/:collection/:id', { config: patch }, onDocument(preparePatch));
-  app.delete<DocumentRoute>('/api/:collection/:id', { config: remove }, onDocument(prepareRemove));
+  app.post<CollectionRouteGeneric>('/api/:collection', { config: create }, onCollection(prepareCreate));
+  app.patch<CollectionRouteGeneric>('/api/:collection', { config: patchMany }, onCollection(preparePatchMany));
+  app.delete<CollectionRouteGeneric>('/api/:collection', { config: removeMany }, onCollection(prepareRemoveMany));
+  app.put<DocumentRouteGeneric>('/api/:collection/:id', { config: replace }, onDocument(prepareReplace));
+  app.patch<DocumentRouteGeneric>('/api/:collection/:id', { config: patch }, onDocument(preparePatch));
+  app.delete<DocumentRouteGeneric>('/api/:collection/:id', { config: remove }, onDocument(prepareRemove));
 
   const refuse = (error: unknown) => {
     throw addIndexFromPointer(error);

@@ -6,7 +6,7 @@
 import { isPlainObject, setField } from '../../lib/plain-object.ts';
 import { compareText } from '../../query/evaluate/bson-order.ts';
 import { parseDocumentPath, splitPath } from '../../query/field-paths.ts';
-import { checkChangedPath, checkDocumentDepth, checkFieldLimits, invalidPatch } from './patch-limits.ts';
+import { checkChangedPath, checkDocumentDepth, checkNestingAndPrototype, invalidPatch } from './patch-limits.ts';
 import type { WorkingCopy } from './working-copy.ts';
 
 /** Maximum nulls that fill an array up to a position after its end. */
@@ -25,7 +25,7 @@ export interface PathChange {
 }
 
 /** A change at a point in time. */
-export type BoundPathChange = Omit<PathChange, 'apply'> & { readonly apply: (old: unknown) => unknown };
+export type PathChangeAtTime = Omit<PathChange, 'apply'> & { readonly apply: (old: unknown) => unknown };
 
 export const REMOVED_VALUE = Symbol('removed');
 
@@ -64,18 +64,18 @@ export function comparePathSteps(a: PathSteps, b: PathSteps): number {
 export function changeAtPath(
   document: unknown,
   steps: PathSteps,
-  change: BoundPathChange,
+  change: PathChangeAtTime,
   draft: WorkingCopy,
 ): unknown {
   if (change.creates) checkDocumentDepth(steps.length);
   return walk(document, steps, 0, change, draft);
 }
 
-function walk(node: unknown, steps: PathSteps, depth: number, change: BoundPathChange, draft: WorkingCopy): unknown {
+function walk(node: unknown, steps: PathSteps, depth: number, change: PathChangeAtTime, draft: WorkingCopy): unknown {
   if (node === undefined && !change.creates) return REMOVED_VALUE;
   if (depth === steps.length) {
     const value = change.apply(node);
-    if (value !== REMOVED_VALUE && value !== node) checkFieldLimits(steps, value, draft.measure(value).depth);
+    if (value !== REMOVED_VALUE && value !== node) checkNestingAndPrototype(steps, value, draft.measure(value).depth);
     return value;
   }
   if (node === undefined) return walk(Object.create(null), steps, depth, change, draft);
@@ -101,7 +101,7 @@ function walkArray(
   node: unknown[],
   steps: PathSteps,
   depth: number,
-  change: BoundPathChange,
+  change: PathChangeAtTime,
   draft: WorkingCopy,
 ): unknown {
   const index = Number(steps[depth]);

@@ -8,7 +8,7 @@ import { jsonPointer } from '../../database/json/json-errors.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import { isPlainObject, setField } from '../../lib/plain-object.ts';
 import { sameJson } from '../write/json-equality.ts';
-import { checkChangedPath, checkFieldLimits, invalidPatch, MAX_PATCH_OPERATIONS } from './patch-limits.ts';
+import { checkChangedPath, checkNestingAndPrototype, invalidPatch, MAX_PATCH_OPERATIONS } from './patch-limits.ts';
 import { type DraftNode, WorkingCopy } from './working-copy.ts';
 
 /** The reference tokens of a JSON Pointer (RFC 6901), unescaped; empty for the whole document. */
@@ -153,7 +153,7 @@ type Change = (node: DraftNode, token: string) => void;
 
 /** The document with the parent node of `path` changed; everything else stays unchanged. */
 function edit(root: unknown, path: Pointer, draft: WorkingCopy, value: unknown, change: Change): unknown {
-  checkFieldLimits(path, value, draft.measure(value).depth);
+  checkNestingAndPrototype(path, value, draft.measure(value).depth);
   const last = path.at(-1);
   if (last === undefined) return value;
   if (!isNode(root)) throw missing(path);

@@ -33,7 +33,7 @@ export function checkChangedPath(path: readonly string[]): void {
  * Checks a new field against the limits of a document: no hidden prototype, at most 100 levels of nesting.
  * @param depth levels of nesting inside the value
  */
-export function checkFieldLimits(path: readonly string[], value: unknown, depth: number): void {
+export function checkNestingAndPrototype(path: readonly string[], value: unknown, depth: number): void {
   if (path.at(-1) === 'constructor' && isPlainObject(value) && Object.hasOwn(value, 'prototype')) {
     refuseKey([...path, 'prototype'], 'The key "constructor" must not contain "prototype"');
   }

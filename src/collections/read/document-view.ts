@@ -15,7 +15,7 @@ import {
   visibleFieldTree,
 } from '../../policies/scope-filter.ts';
 import { documentTag, HIDDEN_DOCUMENT_TAG } from '../store/preconditions.ts';
-import type { StoredDocument } from '../store/stored-document.ts';
+import type { EtagDocument } from '../store/stored-document.ts';
 
 /**
  * @param reader null when nothing may be read
@@ -26,13 +26,13 @@ export async function visibleDocument(
   reader: Scope<'read'> | null,
   raw: Uint8Array,
   reached = false,
-): Promise<StoredDocument | null> {
-  const seen = reader === null ? null : await visibleDocumentBytes(reader, raw, reached);
+): Promise<EtagDocument | null> {
+  const seen = reader === null ? null : await visibleDocumentBson(reader, raw, reached);
   return seen === null ? null : { raw: seen, etag: documentTag(seen, storedRevision(raw)) };
 }
 
 /** The same without a tag. */
-export async function visibleDocumentBytes(
+export async function visibleDocumentBson(
   reader: Scope<'read'>,
   raw: Uint8Array,
   reached: boolean,
@@ -47,7 +47,7 @@ export async function visibleDocumentBytes(
 /** A written document as its writer sees it. Without a view it has only the id of a created document. */
 export async function toWrittenDocument(
   reader: Scope<'read'> | null,
-  { createdId, ...document }: StoredDocument,
+  { createdId, ...document }: EtagDocument,
 ): Promise<WrittenDocument> {
   const whole = reader !== null && includesAllDocuments(reader) && !hidesFields(reader);
   const seen = whole ? document : await visibleDocument(reader, document.raw);
@@ -56,7 +56,7 @@ export async function toWrittenDocument(
 
 export interface WrittenDocument {
   /** Null when it is not visible. */
-  readonly seen: StoredDocument | null;
+  readonly seen: EtagDocument | null;
   readonly createdId?: string;
 }
 

@@ -15,7 +15,7 @@ import type { FieldSelection } from '../../query/evaluate/fields.ts';
 import { clientPath, isArrayPosition, splitPath } from '../../query/field-paths.ts';
 import type { Expansion as Wish } from '../../query/parse/query.ts';
 import type { DocumentStore } from '../store/store.ts';
-import { visibleDocumentBytes } from './document-view.ts';
+import { visibleDocumentBson } from './document-view.ts';
 import { selectStoredFields } from './field-selection.ts';
 
 /** Bounds of the expansions of one document: ids, and bytes of JSON, counted each time a document is referenced. */
@@ -188,7 +188,7 @@ async function look(
       const names = Map.groupBy(forms, ({ shown }) => shown);
       const { documents, more } = await store.findMany(collection, ids, toDatabaseFilter(scope));
       for (const raw of documents) {
-        const seen = await visibleDocumentBytes(scope, raw, true);
+        const seen = await visibleDocumentBson(scope, raw, true);
         if (seen === null) continue;
         const text = encodeDocumentJson(seen);
         room -= text.length;

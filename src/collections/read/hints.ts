@@ -4,11 +4,11 @@
  */
 import { decodeDocument } from '../../database/bson/stored-document.ts';
 import type { CollectionName } from '../../database/collection-names.ts';
-import { FIRST_BATCH } from '../../database/cursors/open-cursor.ts';
+import { FIRST_BATCH_SIZE } from '../../database/cursors/open-cursor.ts';
 import { nearestName } from '../../lib/did-you-mean.ts';
 import { principalBindings } from '../../policies/bindings.ts';
 import type { Scope } from '../../policies/scope.ts';
-import { combineScopeFilters } from '../../policies/scope-filter.ts';
+import { restrictFilterToScopes } from '../../policies/scope-filter.ts';
 import { bindVariables } from '../../query/evaluate/bind-variables.ts';
 import { compileMatcher } from '../../query/evaluate/match.ts';
 import { clientPath, META_FIELDS } from '../../query/field-paths.ts';
@@ -20,11 +20,11 @@ import { RESERVED_PARAMETERS } from '../../query/parse/parse-query.ts';
 import type { Query } from '../../query/parse/query.ts';
 import type { MissingIndexHints } from '../store/missing-index-hints.ts';
 import type { DocumentStore } from '../store/store.ts';
-import { type DocumentList, MAX_CHECKED_DOCUMENTS } from './list.ts';
+import { type DocumentList, MISSING_FIELD_SAMPLE_SIZE } from './list.ts';
 import { findLostPluses, invalidTimeHints } from './plus-sign-hints.ts';
-import { type FieldSample, SampledFields } from './sampled-fields.ts';
+import { type SampledFieldKinds, SampledFields } from './sampled-fields.ts';
 import { findTimeComparisons, timeOffsetHints } from './time-offset-hints.ts';
-import { foreignNotationHints, valueTypeHints } from './value-hints.ts';
+import { otherBackendSyntaxHints, valueTypeHints } from './value-hints.ts';
 
 /** Sentences in one hint. */
 const MAX_SENTENCES = 3;
@@ -77,8 +77,8 @@ export class ListHints {
     const requested = bindVariables(query.filter, principalBindings(scope.principal, now)).filter;
     const granted = [...scope.grants.map(({ filter }) => filter), scope.denied];
     const paths = new Set([requested, ...granted].flatMap((filter) => [...pathsInFilter(filter)]));
-    const filter = combineScopeFilters(requested, scope);
-    const goesOn = limit === null && documents.length >= FIRST_BATCH;
+    const filter = restrictFilterToScopes(requested, scope);
+    const goesOn = limit === null && documents.length >= FIRST_BATCH_SIZE;
     const slow = { name, requested, filter, paths, sort, skip, limit, found: goesOn ? null : documents.length, tookMs };
     return this.#deps.missingIndexes.hints(slow);
   }
@@ -96,7 +96,7 @@ export class ListHints {
     const unknown = this.#fields.unknownFields(scope, name, [...requested]);
     return unknown.length === 0
       ? []
-      : this.#fields.rememberFields(scope, name, unknown, documents.slice(0, MAX_CHECKED_DOCUMENTS));
+      : this.#fields.rememberFields(scope, name, unknown, documents.slice(0, MISSING_FIELD_SAMPLE_SIZE));
   }
 }
 
@@ -114,7 +114,7 @@ async function emptyListHints(
   if (lost !== null && (await fields.hasMatch(scope, name, lost.filter)) === true) return [lost.sentence];
   const written = [
     ...missingDollarHints(filter, clientPath),
-    ...foreignNotationHints(bound),
+    ...otherBackendSyntaxHints(bound),
     ...invalidTimeHints(filter),
   ];
   const sampled = await fields.sample(scope, name, requiredPaths(bound));
@@ -146,7 +146,7 @@ async function missingFieldHints(
   return sentences(await fields.sample(scope, name, paths, true)).slice(0, MAX_SENTENCES);
 }
 
-function sentences(sampled: FieldSample | null): string[] {
+function sentences(sampled: SampledFieldKinds | null): string[] {
   if (sampled === null) return [];
   const { lacking, names, documents, all } = sampled;
   const none = all ? 'No document has' : `None of the newest ${documents} documents has`;

@@ -15,7 +15,7 @@ import type { SigningKeys } from '../../lib/signing-keys.ts';
 import { principalBindings } from '../../policies/bindings.ts';
 import { countInScope, filterPageByScope } from '../../policies/recheck-in-memory.ts';
 import type { Scope } from '../../policies/scope.ts';
-import { combineScopeFilters, isDatabaseFilterExact, requireFilterableFields } from '../../policies/scope-filter.ts';
+import { isDatabaseFilterExact, requireFilterableFields, restrictFilterToScopes } from '../../policies/scope-filter.ts';
 import { bindVariables } from '../../query/evaluate/bind-variables.ts';
 import { coversAllPaths, type FieldSelection, toMongoProjection } from '../../query/evaluate/fields.ts';
 import { splitPath } from '../../query/field-paths.ts';
@@ -26,7 +26,7 @@ import {
   buildPageRequest,
   exactSortStages,
   type PagePosition,
-  type PageRequest,
+  type PageQuery,
   slicePage,
   toMongoSortOrStages,
 } from '../../query/page/page.ts';
@@ -55,7 +55,7 @@ export interface DocumentList {
 }
 
 /** Documents at the start of a response that are checked for fields that all of them lack. */
-export const MAX_CHECKED_DOCUMENTS = 20;
+export const MISSING_FIELD_SAMPLE_SIZE = 20;
 
 export interface ListDeps {
   readonly store: DocumentStore;
@@ -103,7 +103,7 @@ export async function readList(
     name,
     query,
     shown,
-    filter: combineScopeFilters(requested, scope),
+    filter: restrictFilterToScopes(requested, scope),
     reads: within ?? deps.store,
   };
   const count = await countDocuments(read, deps);
@@ -194,9 +194,9 @@ async function findPage(page: PageRead, position: PagePosition | null): Promise<
   return reads.aggregate(name, stages, limit + 1, options.maxTimeMS);
 }
 
-async function sendPageRequest(page: PageRead, request: PageRequest, limit: number): Promise<FirstBatch> {
+async function sendPageRequest(page: PageRead, request: PageQuery, limit: number): Promise<FirstBatch> {
   const { reads, name, options } = page;
-  const send = ({ filter, sort }: PageRequest, most: number) =>
+  const send = ({ filter, sort }: PageQuery, most: number) =>
     reads.page(name, filter, { ...options, ...toMongoSortOrStages(sort), limit: most });
   const found = page.isInTies ? await requestPageBreakingTies(send, request, limit, page.keys.read) : null;
   return found ?? send(request, limit);
@@ -232,7 +232,7 @@ function missingSortKeys(
   const lacks = (raw: Uint8Array, index: number) => sortKeyOf(read(raw), sort)[index] === null;
   return sort.flatMap(({ path }, index) => {
     const isLacked = path !== '_id' && lacks(last, index);
-    return isLacked && documents.slice(0, MAX_CHECKED_DOCUMENTS).every((raw) => lacks(raw, index)) ? [path] : [];
+    return isLacked && documents.slice(0, MISSING_FIELD_SAMPLE_SIZE).every((raw) => lacks(raw, index)) ? [path] : [];
   });
 }
 

@@ -14,7 +14,7 @@ import {
 import { createFieldTree, type FieldTree, intersectFieldTrees } from '../../query/evaluate/field-tree.ts';
 import { type FieldSelection, isProjectable, toFieldTree } from '../../query/evaluate/fields.ts';
 import { joinPath } from '../../query/field-paths.ts';
-import { visibleDocumentBytes } from './document-view.ts';
+import { visibleDocumentBson } from './document-view.ts';
 import { selectStoredFields } from './field-selection.ts';
 
 export interface Projection {
@@ -40,7 +40,7 @@ export function createProjection(scope: Scope<'read'>, requested: FieldSelection
   return {
     fields: null,
     cut: async (raw) => {
-      const bytes = await visibleDocumentBytes(scope, raw, true);
+      const bytes = await visibleDocumentBson(scope, raw, true);
       return bytes === null ? null : selectStoredFields(bytes, requested);
     },
   };

@@ -8,7 +8,7 @@ import { decodeDocument } from '../../database/bson/stored-document.ts';
 import type { CollectionName } from '../../database/collection-names.ts';
 import { mapCooperatively } from '../../lib/concurrency/cooperative-yield.ts';
 import type { Scope } from '../../policies/scope.ts';
-import { combineScopeFilters, isInScope, toDatabaseFilter } from '../../policies/scope-filter.ts';
+import { isInScope, restrictFilterToScopes, toDatabaseFilter } from '../../policies/scope-filter.ts';
 import {
   type BsonKind,
   bsonKindOf,
@@ -19,7 +19,7 @@ import { compileMatcher } from '../../query/evaluate/match.ts';
 import { clientPath, isArrayPosition, joinPath, splitPath } from '../../query/field-paths.ts';
 import type { Filter } from '../../query/filter.ts';
 import type { DocumentStore } from '../store/store.ts';
-import { visibleDocumentBytes } from './document-view.ts';
+import { visibleDocumentBson } from './document-view.ts';
 
 /** Documents of a sample. */
 const SAMPLE = 50;
@@ -39,7 +39,7 @@ const MAX_NAMES = 300;
 const MAX_DEPTH = 4;
 
 /** What a sample has of some fields. */
-export interface FieldSample {
+export interface SampledFieldKinds {
   /** Wire paths of the fields that no document of the sample has. */
   readonly lacking: readonly string[];
   /** The kinds of the values of the other fields, by stored path; an array counts with its elements. */
@@ -58,7 +58,7 @@ interface Known {
   /** Empty when the sample lacked it. */
   readonly kinds: ReadonlySet<BsonKind>;
   /** The sample that lacked it. */
-  readonly sampled: Omit<FieldSample, 'lacking' | 'kinds'> | null;
+  readonly sampled: Omit<SampledFieldKinds, 'lacking' | 'kinds'> | null;
 }
 
 export class SampledFields {
@@ -82,7 +82,7 @@ export class SampledFields {
     name: CollectionName,
     paths: Iterable<string>,
     lately = false,
-  ): Promise<FieldSample | null> {
+  ): Promise<SampledFieldKinds | null> {
     const requested = [...paths].filter((path) => path !== '_id');
     const known = requested.map((path) => [path, this.#lookUp(scope, name, path)] as const);
     const kinds = new Map(
@@ -139,7 +139,7 @@ export class SampledFields {
   /** Whether the Scope includes a document that matches the filter; null when there is no time for the query. */
   async hasMatch(scope: Scope<'read'>, name: CollectionName, filter: Filter): Promise<boolean | null> {
     return this.#briefly(async () => {
-      const { documents } = await this.#store.page(name, combineScopeFilters(filter, scope), {
+      const { documents } = await this.#store.page(name, restrictFilterToScopes(filter, scope), {
         limit: 1,
         maxTimeMS: SAMPLE_MS,
       });
@@ -167,7 +167,7 @@ export class SampledFields {
   ): Promise<{ documents: readonly Document[]; all: boolean }> {
     const options = { sort: new Map([['_id', -1 as const]]), limit: SAMPLE, maxTimeMS: SAMPLE_MS };
     const { documents, more = false } = await this.#store.page(name, toDatabaseFilter(scope), options);
-    const seen = (await mapCooperatively(documents, (raw) => visibleDocumentBytes(scope, raw, true))).filter(
+    const seen = (await mapCooperatively(documents, (raw) => visibleDocumentBson(scope, raw, true))).filter(
       (raw) => raw !== null,
     );
     return { documents: seen.map(decodeDocument), all: !more && documents.length < SAMPLE };

@@ -9,11 +9,11 @@ import { mapCooperatively } from '../../lib/concurrency/cooperative-yield.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import { filterByScope } from '../../policies/recheck-in-memory.ts';
 import type { Scope } from '../../policies/scope.ts';
-import { combineScopeFilters, toDatabaseFilter } from '../../policies/scope-filter.ts';
+import { restrictFilterToScopes, toDatabaseFilter } from '../../policies/scope-filter.ts';
 import { fieldFilter } from '../../query/filter.ts';
-import { valuesForPath } from '../../query/parse-values.ts';
+import { possibleValuesAtPath } from '../../query/parse-values.ts';
 import type { DocumentReader } from '../store/document-reader.ts';
-import { visibleDocumentBytes } from './document-view.ts';
+import { visibleDocumentBson } from './document-view.ts';
 
 /** Larger documents are not read, in bytes. */
 const MAX_BYTES = 65_536;
@@ -81,7 +81,7 @@ async function drawn(
   if (found === null) return { documents: [], complete: false, more: true };
   const small = found.documents.filter((raw) => raw.length > EMPTY_BYTES);
   const seen = await mapCooperatively(await filterByScope(scope, small), (raw) =>
-    visibleDocumentBytes(scope, raw, true),
+    visibleDocumentBson(scope, raw, true),
   );
   return {
     documents: seen.filter((raw) => raw !== null),
@@ -102,8 +102,8 @@ export async function hasReadableDocumentWithId(
   ids: readonly string[],
   timeoutMs: number,
 ): Promise<boolean> {
-  const requested = fieldFilter('_id', { op: 'in', values: valuesForPath('_id', ids) });
-  const stages = [{ $match: combineScopeFilters(requested, scope) }, { $limit: 1 }];
+  const requested = fieldFilter('_id', { op: 'in', values: possibleValuesAtPath('_id', ids) });
+  const stages = [{ $match: restrictFilterToScopes(requested, scope) }, { $limit: 1 }];
   const found = await inTime(() => reads.aggregate(name, stages, 1, timeoutMs));
   return found !== null && (await filterByScope(scope, found.documents)).length > 0;
 }

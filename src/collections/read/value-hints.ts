@@ -8,7 +8,7 @@ import type { BsonValue, FieldTest, Filter } from '../../query/filter.ts';
 import { type FilterOperator, TEXT_OPERATORS } from '../../query/operators.ts';
 import { foreignOperatorHint, formatCondition } from '../../query/parse/foreign-syntax-hints.ts';
 import { readDate, readNumber } from '../../query/parse-values.ts';
-import type { FieldSample } from './sampled-fields.ts';
+import type { SampledFieldKinds } from './sampled-fields.ts';
 
 /** Characters of a value in a hint. */
 export const MAX_HINT_VALUE_CHARACTERS = 60;
@@ -44,7 +44,7 @@ export function quoteHintValue(value: string): string {
 }
 
 /** Conditions in the notation of another backend, such as `title=eq.Dune` and `title=*un*`. */
-export function foreignNotationHints(filter: Filter): readonly string[] {
+export function otherBackendSyntaxHints(filter: Filter): readonly string[] {
   const found = new Set<string>();
   for (const { path, test } of unitsOf(filter).flat()) {
     const sentence = foreignValue(clientPath(path), test);
@@ -82,7 +82,7 @@ function likeOf(name: string, like: FilterOperator, text: string): string {
 }
 
 /** Conditions with values of a kind that their fields never have, according to a sample. */
-export function valueTypeHints(filter: Filter, { kinds, names }: FieldSample): readonly string[] {
+export function valueTypeHints(filter: Filter, { kinds, names }: SampledFieldKinds): readonly string[] {
   const found = new Map<string, string>();
   for (const unit of unitsOf(filter)) {
     const strange = unit.map((leaf) => ({ leaf, held: held(kinds.get(leaf.path)) }));

@@ -40,7 +40,7 @@ export interface CollectionSchemasDeps {
   readonly policies: Pick<Policies, 'find' | 'readable' | 'scope'>;
 }
 
-export class CollectionSchemas {
+export class InferredCollectionSchemas {
   readonly #deps: CollectionSchemasDeps;
   readonly #samples = new FairSemaphore(4, 2);
 

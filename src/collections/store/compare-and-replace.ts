@@ -6,7 +6,7 @@ import type { AnyBulkWriteOperation, ClientSession, Document, Filter } from 'mon
 import type { OrderedDocument } from '../../database/bson/stored-document.ts';
 import type { RequestStamp } from '../../database/system-collection.ts';
 import { isPlainObject } from '../../lib/plain-object.ts';
-import { type DocumentReplacement, getField, needsFullReplacement } from './field-order.ts';
+import { type DocumentChange, getField, needsFullReplacement } from './field-order.ts';
 
 /** Ids are of any type here; the driver's own type knows ObjectId only. */
 export function idFilter(id: unknown): Document {
@@ -24,13 +24,16 @@ export function unchangedFilter(old: Document | OrderedDocument): Filter<Documen
  * deleted document raises the same error: the server computes what to insert from the id alone, which is not what was
  * read either. Nothing is ever inserted.
  */
-export function replaceUnlessChanged(old: Document | OrderedDocument, next: Document | OrderedDocument): Document {
+export function compareAndReplaceExpression(
+  old: Document | OrderedDocument,
+  next: Document | OrderedDocument,
+): Document {
   const fails = { $toInt: { $concat: ['changed: ', { $type: '$_id' }] } };
   return { $cond: [{ $eq: ['$$ROOT', { $literal: old }] }, { $literal: next }, fails] };
 }
 
 /** The new state without a comparison, for documents that cannot have changed since they were read. */
-export function toReplaceOperation(change: DocumentReplacement): AnyBulkWriteOperation {
+export function unconditionalReplaceOperation(change: DocumentChange): AnyBulkWriteOperation {
   const { id, next } = change;
   const filter = idFilter(id);
   if (needsFullReplacement(change)) return { replaceOne: { filter, replacement: next } };
@@ -41,7 +44,7 @@ export function toReplaceOperation(change: DocumentReplacement): AnyBulkWriteOpe
  * Locks an unchanged document for a transaction: it conflicts with every other writer of the document until it ends.
  * The database ignores a write without effect, so `_meta` changes and changes back, which is not an event.
  */
-export function toLockOperations({ id, old }: DocumentReplacement): AnyBulkWriteOperation[] {
+export function toLockOperations({ id, old }: DocumentChange): AnyBulkWriteOperation[] {
   const meta = getField(old, '_meta');
   const inside = meta instanceof Map || isPlainObject(meta);
   const [set, back] = inside
@@ -53,7 +56,7 @@ export function toLockOperations({ id, old }: DocumentReplacement): AnyBulkWrite
 const CLAIM = '_meta.claim';
 
 /** True if a document has fields besides its id. */
-export function hasFieldsBesidesId(document: Document | OrderedDocument): boolean {
+export function hasContentBesidesId(document: Document | OrderedDocument): boolean {
   return (document instanceof Map ? document.size : Object.keys(document).length) > 1;
 }
 

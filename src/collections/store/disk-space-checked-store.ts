@@ -1,6 +1,6 @@
 /** A document store on a disk that may become full: it rejects writes for which there is no space. */
 import type { Mongo } from '../../database/mongo.ts';
-import type { DiskSpace } from '../../lib/disk-space.ts';
+import type { DiskSpaceMonitor } from '../../lib/disk-space.ts';
 import { DocumentStore } from './store.ts';
 
 type ParametersOf<Name extends 'insert' | 'insertMany' | 'change' | 'replaceMany' | 'stamp' | 'removeMany'> =
@@ -8,9 +8,9 @@ type ParametersOf<Name extends 'insert' | 'insertMany' | 'change' | 'replaceMany
 
 /** Each write throws `storage-full` first when there is no space for it. */
 export class DiskSpaceCheckedStore extends DocumentStore {
-  readonly #space: DiskSpace;
+  readonly #space: DiskSpaceMonitor;
 
-  constructor(mongo: Mongo, queryTimeoutMs: number, space: DiskSpace) {
+  constructor(mongo: Mongo, queryTimeoutMs: number, space: DiskSpaceMonitor) {
     super(mongo, queryTimeoutMs);
     this.#space = space;
   }

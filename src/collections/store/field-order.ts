@@ -8,7 +8,7 @@ import type { OrderedDocument } from '../../database/bson/stored-document.ts';
 import { isPlainObject } from '../../lib/plain-object.ts';
 
 /** A new state for a document that is still exactly what was read. */
-export interface DocumentReplacement {
+export interface DocumentChange {
   readonly id: unknown;
   readonly old: Document | OrderedDocument;
   readonly next: Document | OrderedDocument;
@@ -21,7 +21,7 @@ const META = '_meta';
  * True if a change needs a replacement: fields have moved, and no name begins with `$`, which the server does not
  * accept in replacements.
  */
-export function needsFullReplacement({ old, next }: DocumentReplacement): boolean {
+export function needsFullReplacement({ old, next }: DocumentChange): boolean {
   return !keepsPositions(old, next) && !namesOf(next).some((name) => name.startsWith('$'));
 }
 

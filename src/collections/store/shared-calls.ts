@@ -7,17 +7,17 @@ import type { CollectionName } from '../../database/collection-names.ts';
 import { findRaw, type RawFindOptions } from '../../database/cursors/find-raw.ts';
 import { bulkWriteErrors, MONGO_ERROR_CODES, mongoErrorCode } from '../../database/errors.ts';
 import { idKey, storedIdKey } from '../../database/json/transcode-document.ts';
-import { combineFilters, idFilter, replaceUnlessChanged, unchangedFilter } from './compare-and-replace.ts';
-import type { DocumentReplacement } from './field-order.ts';
+import { combineFilters, compareAndReplaceExpression, idFilter, unchangedFilter } from './compare-and-replace.ts';
+import type { DocumentChange } from './field-order.ts';
 import { addViolatedIndexKeys } from './violated-index.ts';
 
-export interface ReadById {
+export interface ReadByIdRequest {
   readonly name: CollectionName;
   readonly id: ObjectId | string;
   readonly filter: Filter<Document>;
 }
 
-export interface Insert {
+export interface InsertRequest {
   readonly name: CollectionName;
   readonly document: Document;
   /** Size of the document as BSON. */
@@ -26,30 +26,34 @@ export interface Insert {
 
 export interface Replacement {
   readonly name: CollectionName;
-  readonly change: DocumentReplacement;
+  readonly change: DocumentChange;
   /** Size of both states together as BSON. */
   readonly bytes: number;
 }
 
 /** The query for documents with these ids that match the filter. */
-export function findByIds(ids: readonly unknown[], filter: Filter<Document>, maxTimeMS: number): RawFindOptions {
+export function findByIdsOptions(ids: readonly unknown[], filter: Filter<Document>, maxTimeMS: number): RawFindOptions {
   const requested = combineFilters(idFilter(ids.length === 1 ? ids[0] : { $in: ids }), filter);
   return { filter: requested, batchSize: ids.length + 1, maxTimeMS };
 }
 
 /** The documents of reads that share a collection and a filter; null for those that are not found. */
-export async function findEach(db: Db, reads: readonly ReadById[], maxTimeMS: number): Promise<(Buffer | null)[]> {
+export async function findEach(
+  db: Db,
+  reads: readonly ReadByIdRequest[],
+  maxTimeMS: number,
+): Promise<(Buffer | null)[]> {
   const [first] = reads;
   if (first === undefined) return [];
   const ids = new Map(reads.map(({ id }) => [idKey(id), id]));
   const found = new Map<string | null, Buffer>();
-  const find = findByIds([...ids.values()], first.filter, maxTimeMS);
+  const find = findByIdsOptions([...ids.values()], first.filter, maxTimeMS);
   for (const raw of await findRaw(db, first.name, find)) found.set(storedIdKey(raw), raw);
   return reads.map(({ id }) => found.get(idKey(id)) ?? null);
 }
 
 /** Inserts documents of one collection separately; an Error for each that failed. */
-export async function insertEach(db: Db, inserts: readonly Insert[]): Promise<readonly (true | Error)[]> {
+export async function insertEach(db: Db, inserts: readonly InsertRequest[]): Promise<readonly (true | Error)[]> {
   const outcomes: (true | Error)[] = inserts.map(() => true);
   const [first, second] = inserts;
   if (first === undefined) return outcomes;
@@ -75,7 +79,7 @@ export async function insertEach(db: Db, inserts: readonly Insert[]): Promise<re
  * Replaces a document; false if it is not what was read. The filter has the id alone: an additional condition costs the
  * server a tenth of a replacement.
  */
-export async function replaceOne(
+export async function replaceOneIfUnchanged(
   db: Db,
   { name, change: { id, old, next } }: Omit<Replacement, 'bytes'>,
   whole: boolean,
@@ -84,7 +88,7 @@ export async function replaceOne(
   try {
     const result = whole
       ? await collection.replaceOne({ ...idFilter(id), ...unchangedFilter(old) }, next)
-      : await collection.updateOne(idFilter(id), [{ $replaceWith: replaceUnlessChanged(old, next) }]);
+      : await collection.updateOne(idFilter(id), [{ $replaceWith: compareAndReplaceExpression(old, next) }]);
     return result.matchedCount === 1;
   } catch (error) {
     if (mongoErrorCode(error) === MONGO_ERROR_CODES.conversionFailure) return false;
@@ -96,11 +100,15 @@ export async function replaceOne(
 export async function replaceEach(db: Db, replacements: readonly Replacement[]): Promise<readonly (boolean | Error)[]> {
   const [first, second] = replacements;
   if (first === undefined) return [];
-  if (second === undefined) return [await replaceOne(db, first, false)];
+  if (second === undefined) return [await replaceOneIfUnchanged(db, first, false)];
   const outcomes: (boolean | Error)[] = replacements.map(() => true);
   const collection = db.collection(first.name);
   const operations = replacements.map(({ change: { id, old, next } }) => ({
-    updateOne: { filter: idFilter(id), update: [{ $replaceWith: replaceUnlessChanged(old, next) }], upsert: true },
+    updateOne: {
+      filter: idFilter(id),
+      update: [{ $replaceWith: compareAndReplaceExpression(old, next) }],
+      upsert: true,
+    },
   }));
   try {
     await collection.bulkWrite(operations, { ordered: false });

@@ -25,26 +25,26 @@ import type { RequestStamp } from '../../database/system-collection.ts';
 import { RequestCoalescer } from '../../lib/concurrency/coalescer.ts';
 import {
   combineFilters,
-  hasFieldsBesidesId,
+  hasContentBesidesId,
   idFilter,
   sessionOption,
   toDeletionActorUpdate,
   toLockOperations,
-  toReplaceOperation,
   unchangedFilter,
+  unconditionalReplaceOperation,
 } from './compare-and-replace.ts';
 import { type DocumentReader, READ_BATCH_SIZE, type ReadOptions } from './document-reader.ts';
 import { needsFullReplacement } from './field-order.ts';
 import { NO_PRECONDITIONS, type Preconditions } from './preconditions.ts';
 import {
-  findByIds,
+  findByIdsOptions,
   findEach,
-  type Insert,
+  type InsertRequest,
   insertEach,
-  type ReadById,
+  type ReadByIdRequest,
   type Replacement,
   replaceEach,
-  replaceOne,
+  replaceOneIfUnchanged,
 } from './shared-calls.ts';
 import type { StoredChange } from './stored-change.ts';
 import { TransactionReader } from './transaction-reader.ts';
@@ -62,9 +62,9 @@ const SHARED_WRITES = {
 export class DocumentStore implements DocumentReader {
   readonly #mongo: Mongo;
   readonly #queryTimeoutMs: number;
-  readonly #reads: RequestCoalescer<ReadById, Buffer | null>;
+  readonly #reads: RequestCoalescer<ReadByIdRequest, Buffer | null>;
   readonly #pages: RequestCoalescer<{ readonly name: CollectionName; readonly find: RawFindOptions }, FirstBatch>;
-  readonly #inserts: RequestCoalescer<Insert, true>;
+  readonly #inserts: RequestCoalescer<InsertRequest, true>;
   readonly #replacements: RequestCoalescer<Replacement, boolean>;
   /** Numbers the filter objects: requests share a read only when they have the same filter object. */
   readonly #filters = new WeakMap<object, number>();
@@ -79,7 +79,7 @@ export class DocumentStore implements DocumentReader {
       const found = first === undefined ? null : await findFirstBatch(mongo.data, first.name, first.find);
       return found === null ? [] : pages.map(() => found);
     }, SHARED_READS);
-    this.#inserts = new RequestCoalescer<Insert, true>(
+    this.#inserts = new RequestCoalescer<InsertRequest, true>(
       (_key, inserts) => insertEach(mongo.data, inserts),
       SHARED_WRITES,
     );
@@ -126,7 +126,7 @@ export class DocumentStore implements DocumentReader {
   /** The documents with these ids that match the filter, in any order, as many as one reply holds. */
   findMany(name: CollectionName, ids: readonly unknown[], filter: Filter<Document>): Promise<FirstBatch> {
     return withTranslatedErrors(() =>
-      findFirstBatch(this.#mongo.data, name, findByIds(ids, filter, this.#queryTimeoutMs)),
+      findFirstBatch(this.#mongo.data, name, findByIdsOptions(ids, filter, this.#queryTimeoutMs)),
     );
   }
 
@@ -193,11 +193,11 @@ export class DocumentStore implements DocumentReader {
     }
     // In a shared update, a removed document that has only an id would be indistinguishable from an unchanged one.
     const whole = needsFullReplacement(change);
-    const isShared = hasFieldsBesidesId(change.old) && !whole;
+    const isShared = hasContentBesidesId(change.old) && !whole;
     return withViolatedIndex(this.#mongo.data.collection(name), () =>
       isShared
         ? this.#replacements.submit(name, { name, change, bytes: change.bytes })
-        : replaceOne(this.#mongo.data, { name, change }, whole),
+        : replaceOneIfUnchanged(this.#mongo.data, { name, change }, whole),
     );
   }
 
@@ -251,7 +251,7 @@ export class DocumentStore implements DocumentReader {
 
   /** Replaces documents within a transaction, which keeps them as they were read. Unchanged ones are not written. */
   async replaceMany(name: CollectionName, changes: readonly StoredChange[], session: ClientSession): Promise<void> {
-    const operations = changes.filter(({ unchanged }) => !unchanged).map(toReplaceOperation);
+    const operations = changes.filter(({ unchanged }) => !unchanged).map(unconditionalReplaceOperation);
     if (operations.length === 0) return;
     const collection = this.#mongo.data.collection(name);
     try {
@@ -280,7 +280,7 @@ export class DocumentStore implements DocumentReader {
     filter: Filter<Document>,
     session?: ClientSession,
   ): Promise<readonly Buffer[]> {
-    const find = findByIds(ids, filter, this.#queryTimeoutMs);
+    const find = findByIdsOptions(ids, filter, this.#queryTimeoutMs);
     if (session === undefined) return findRaw(this.#mongo.data, name, find);
     return this.within(session).all(name, find.filter, find.batchSize);
   }

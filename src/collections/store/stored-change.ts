@@ -14,15 +14,15 @@ import {
 import { MillraceError } from '../../lib/errors.ts';
 import { SERVER_FIELDS } from '../../lib/server-fields.ts';
 import type { RequestedChange } from '../write/change-types.ts';
-import type { DocumentReplacement } from './field-order.ts';
-import { encodeStoredDocument, type StoredDocument, toStoredDocument } from './stored-document.ts';
+import type { DocumentChange } from './field-order.ts';
+import { type EtagDocument, encodeStoredDocument, withEtag } from './stored-document.ts';
 
 /** Size of both states of a document, old and new, that fit into one command of the database. */
 export const MAX_COMPARED_BYTES = 15 * 1024 * 1024;
 
-export interface StoredChange extends DocumentReplacement {
+export interface StoredChange extends DocumentChange {
   /** The document after the change. */
-  readonly result: StoredDocument;
+  readonly result: EtagDocument;
   /** Whether it equals the document before the change. */
   readonly unchanged: boolean;
   /** Size of both states as BSON. */
@@ -48,7 +48,7 @@ export function toStoredChange(
   const states = kind === 'replace' && old !== read ? [raw, encodeBsonDocument(read)] : [raw];
   const bytes = raw.length + result.raw.length;
   if (states.some((state) => sameVisible(state, result.raw))) {
-    return { id, old, next: old, result: toStoredDocument(raw), unchanged: true, bytes };
+    return { id, old, next: old, result: withEtag(raw), unchanged: true, bytes };
   }
   return { id, old, next, result, unchanged: false, bytes };
 }

@@ -4,7 +4,7 @@ import { encodeBsonDocument, type OrderedDocument } from '../../database/bson/st
 import { storedRevision } from '../../database/json/transcode-document.ts';
 import { documentTag } from './preconditions.ts';
 
-export interface StoredDocument {
+export interface EtagDocument {
   readonly raw: Uint8Array;
   /** Strong entity tag, with its quotes. */
   readonly etag: string;
@@ -12,11 +12,11 @@ export interface StoredDocument {
   readonly createdId?: string;
 }
 
-export function toStoredDocument(raw: Uint8Array): StoredDocument {
+export function withEtag(raw: Uint8Array): EtagDocument {
   return { raw, etag: documentTag(raw, storedRevision(raw)) };
 }
 
 /** A written document as the database now stores it: the driver writes the same bytes as this encoding. */
-export function encodeStoredDocument(document: Document | OrderedDocument): StoredDocument {
-  return toStoredDocument(encodeBsonDocument(document));
+export function encodeStoredDocument(document: Document | OrderedDocument): EtagDocument {
+  return withEtag(encodeBsonDocument(document));
 }

@@ -3,7 +3,7 @@
  * index, and nothing about others; the fields are read from the database.
  */
 import type { Collection, Document, WriteError } from 'mongodb';
-import { MONGO_ERROR_CODES, mongoErrorCode, recordViolatedIndex } from '../../database/errors.ts';
+import { attachViolatedIndex, MONGO_ERROR_CODES, mongoErrorCode } from '../../database/errors.ts';
 import { violatedIndexKind } from '../../database/mongo-error-codes.ts';
 
 /** Adds to each error of a bulk write the key of the violated index, as errors of single writes have it. */
@@ -31,7 +31,7 @@ export async function withViolatedIndex<T>(collection: Collection, write: () => 
       const indexes: Document[] = await collection.listIndexes().toArray();
       const [index, ...others] = indexes.filter(({ key }) => Object.values(key).includes(kind));
       // The server does not report which of several it was.
-      if (index !== undefined && others.length === 0) recordViolatedIndex(error, index['name'], fieldsOf(index, kind));
+      if (index !== undefined && others.length === 0) attachViolatedIndex(error, index['name'], fieldsOf(index, kind));
     }
     throw error;
   }

@@ -9,9 +9,9 @@ import { SYSTEM_FIELDS_ONLY } from '../../policies/fields/field-rules.ts';
 import type { Grant, Scope } from '../../policies/scope.ts';
 import { fieldHidden, grantsForDocumentAsync, visibleFieldTreeAsync } from '../../policies/scope-filter.ts';
 import {
-  forbiddenField,
+  findForbiddenField,
   grantsAllowingChange,
-  policySetValues,
+  valuesSetByPolicies,
   writableFieldTree,
 } from '../../policies/write-grants.ts';
 import { type FieldTree, FULL_FIELD_TREE, selectFields, treeCoversSteps } from '../../query/evaluate/field-tree.ts';
@@ -22,20 +22,20 @@ import {
   buildMergedDocument,
   buildNewDocument,
   buildReplacedDocument,
-  computeChangedFields,
+  computeFieldsAfterChange,
   type JsonObject,
   pickFields,
   replaceFieldsAndMeta,
   replaceFieldsKeepMeta,
   storableFields,
-  visibleFields,
-  type WriteOrigin,
+  type WriteAttribution,
+  withoutServerFields,
 } from './build-document.ts';
 import type { FieldPath, RequestedChange } from './change-types.ts';
 import {
   fieldNotWritable,
-  mergeFields,
-  replaceFields,
+  mergePermittedFields,
+  replacePermittedFields,
   requireWritableFields,
   restoreKeptFields,
 } from './field-rules.ts';
@@ -70,10 +70,10 @@ interface Rights {
 export function proposeCreate(
   scope: Scope<'create'>,
   body: JsonObject,
-  origin: WriteOrigin,
+  origin: WriteAttribution,
   newId: () => ObjectId,
 ): ProposedWrite {
-  const given = policySetValues(scope.grants);
+  const given = valuesSetByPolicies(scope.grants);
   const requested = given.size === 0 ? body : pickFields(body, (name) => !given.has(name));
   const next = buildNewDocument(given.size === 0 ? body : { ...requested, ...valuesOf(given) }, origin, newId);
   return { old: null, next, requested, rights: { grants: null, read: FULL_FIELD_TREE, write: FULL_FIELD_TREE, given } };
@@ -88,13 +88,13 @@ export async function proposeUpdate(
   scope: Scope<'update'>,
   change: RequestedChange,
   old: Document,
-  origin: WriteOrigin,
+  origin: WriteAttribution,
 ): Promise<ProposedWrite> {
   const grants = await grantsForDocumentAsync(scope, old);
   if (grants.length === 0) throw notAllowed(scope);
   const { reader } = scope;
   const read = (reader === null ? null : await visibleFieldTreeAsync(reader, old)) ?? SYSTEM_FIELDS_ONLY;
-  const rights = { grants, read, write: writableFieldTree(grants), given: policySetValues(grants) };
+  const rights = { grants, read, write: writableFieldTree(grants), given: valuesSetByPolicies(grants) };
   return { old, next: computed(change, old, origin, rights), requested: {}, rights };
 }
 
@@ -111,9 +111,9 @@ export function amendProposedWrite({ old, next, rights }: ProposedWrite, fields:
   if (old === null) {
     return { old, next: replaceFieldsKeepMeta(next, { ...sent, ...valuesOf(given) }), requested: sent, rights };
   }
-  const proposed = visibleFields(next);
+  const proposed = withoutServerFields(next);
   const rules = { read: FULL_FIELD_TREE, write, strict: false, keeper: new BsonTypePreserver() };
-  const requested = replaceFields(without(proposed), sent, rules);
+  const requested = replacePermittedFields(without(proposed), sent, rules);
   const kept = new BsonTypePreserver().preserveFields(old, requested);
   const set = pickFields(proposed, (name) => given.has(name));
   return { old, next: replaceFieldsKeepMeta(next, restoreKeptFields(old, kept, set)), requested, rights };
@@ -131,16 +131,16 @@ export async function authorizeWrite(
   if (grants.length === 0) throw notAllowed(scope);
   const write = writableFieldTree(grants);
   if (old === null) return requireWritableFields(storableFields(requested), write);
-  const forbidden = forbiddenField(old, next, write, rights.given);
+  const forbidden = findForbiddenField(old, next, write, rights.given);
   if (forbidden !== null) throw fieldNotWritable(splitPath(forbidden));
 }
 
-function computed(change: RequestedChange, old: Document, origin: WriteOrigin, rights: Rights): Document {
+function computed(change: RequestedChange, old: Document, origin: WriteAttribution, rights: Rights): Document {
   const free = rights.read === FULL_FIELD_TREE && rights.write === FULL_FIELD_TREE && rights.given.size === 0;
   return free ? compute(change, old, origin) : computeWithin(change, old, origin, rights);
 }
 
-function compute(change: RequestedChange, old: Document, origin: WriteOrigin): Document {
+function compute(change: RequestedChange, old: Document, origin: WriteAttribution): Document {
   switch (change.kind) {
     case 'replace':
       return buildReplacedDocument(old, change.body, origin);
@@ -156,22 +156,24 @@ function compute(change: RequestedChange, old: Document, origin: WriteOrigin): D
 function computeWithin(
   change: RequestedChange,
   old: Document,
-  origin: WriteOrigin,
+  origin: WriteAttribution,
   { read, write, given }: Rights,
 ): Document {
   const without = (fields: JsonObject) => pickFields(fields, (name) => !given.has(name));
   const keeper = new BsonTypePreserver();
-  const [all, rules] = [visibleFields(old), { read, write, strict: change.kind === 'edit', keeper }];
+  const [all, rules] = [withoutServerFields(old), { read, write, strict: change.kind === 'edit', keeper }];
   const properties = () => {
     switch (change.kind) {
       case 'replace':
-        return replaceFields(without(all), without(storableFields(change.body)), rules);
+        return replacePermittedFields(without(all), without(storableFields(change.body)), rules);
       case 'merge':
-        return mergeFields(without(all), without(storableFields(change.patch)), rules);
+        return mergePermittedFields(without(all), without(storableFields(change.patch)), rules);
       case 'edit': {
         checkNames(change, read, write, given);
-        const next = computeChangedFields(old, { ...selectFields(all, read) }, (shown) => change.apply(shown, origin));
-        return replaceFields(without(all), without(next), rules);
+        const next = computeFieldsAfterChange(old, { ...selectFields(all, read) }, (shown) =>
+          change.apply(shown, origin),
+        );
+        return replacePermittedFields(without(all), without(next), rules);
       }
       default:
         return change satisfies never;

@@ -15,7 +15,7 @@ import { SERVER_FIELDS, SERVER_RESPONSE_FIELDS } from '../../lib/server-fields.t
 import { BsonTypePreserver } from './bson-type-preservation.ts';
 
 /** Actor, request and time of a write: what `_meta` records. */
-export interface WriteOrigin {
+export interface WriteAttribution {
   readonly principal: Principal;
   /** The request id, `req_…`. */
   readonly request: string;
@@ -30,13 +30,13 @@ export type JsonObject = { [field: string]: unknown };
  * @param newId generates the id when the body has none
  * @throws MillraceError `invalid-id`, `unsupported-field-name`
  */
-export function buildNewDocument(body: JsonObject, origin: WriteOrigin, newId: () => ObjectId): Document {
+export function buildNewDocument(body: JsonObject, origin: WriteAttribution, newId: () => ObjectId): Document {
   const id = Object.hasOwn(body, 'id') ? parseNewId(body['id']) : newId();
   return assemble({ _id: id }, storableFields(body), firstMeta(origin));
 }
 
 /** The document that a full replacement stores: the fields of the body, and those that the API hides. */
-export function buildReplacedDocument(old: Document, body: JsonObject, origin: WriteOrigin): Document {
+export function buildReplacedDocument(old: Document, body: JsonObject, origin: WriteAttribution): Document {
   return assemble(
     hidden(old),
     new BsonTypePreserver().preserveFields(old, storableFields(body)),
@@ -45,10 +45,10 @@ export function buildReplacedDocument(old: Document, body: JsonObject, origin: W
 }
 
 /** The document after a merge patch (RFC 7396): null removes a field, objects merge, everything else replaces. */
-export function buildMergedDocument(old: Document, patch: JsonObject, origin: WriteOrigin): Document {
+export function buildMergedDocument(old: Document, patch: JsonObject, origin: WriteAttribution): Document {
   return assemble(
     hidden(old),
-    mergePatch(visibleFields(old), storableFields(patch), new BsonTypePreserver()),
+    mergePatch(withoutServerFields(old), storableFields(patch), new BsonTypePreserver()),
     nextMeta(old['_meta'], origin),
   );
 }
@@ -60,13 +60,13 @@ export function buildMergedDocument(old: Document, patch: JsonObject, origin: Wr
 export function buildChangedDocument(
   old: Document,
   change: (shown: JsonObject) => unknown,
-  origin: WriteOrigin,
+  origin: WriteAttribution,
 ): Document {
-  return replaceFieldsAndMeta(old, computeChangedFields(old, visibleFields(old), change), origin);
+  return replaceFieldsAndMeta(old, computeFieldsAfterChange(old, withoutServerFields(old), change), origin);
 }
 
 /** The fields after a change that may read these fields of a document, and the fields that every client sees. */
-export function computeChangedFields(
+export function computeFieldsAfterChange(
   old: Document,
   seen: JsonObject,
   change: (shown: JsonObject) => unknown,
@@ -78,7 +78,7 @@ export function computeChangedFields(
 }
 
 /** The document with other fields between those that the API hides and `_meta`. */
-export function replaceFieldsAndMeta(old: Document, fields: JsonObject, origin: WriteOrigin): Document {
+export function replaceFieldsAndMeta(old: Document, fields: JsonObject, origin: WriteAttribution): Document {
   return assemble(hidden(old), fields, nextMeta(old['_meta'], origin));
 }
 
@@ -97,32 +97,32 @@ export function storableFields(body: JsonObject): JsonObject {
 
 /** `_id`, and what another program stored under names that the API uses itself: hidden from clients, and kept. */
 function hidden(old: Document): Document {
-  const kept = emptyObject();
+  const kept = createEmptyObject();
   for (const name of SERVER_FIELDS) if (name !== '_meta' && Object.hasOwn(old, name)) kept[name] = old[name];
   return kept;
 }
 
 /** The fields of a stored document that clients see and change. */
-export function visibleFields(old: Document): JsonObject {
+export function withoutServerFields(old: Document): JsonObject {
   return pickFields(old, (name) => !SERVER_FIELDS.has(name));
 }
 
 /** A loop takes half the time of a spread: a document may have a hundred thousand fields. */
 function assemble(head: Document, fields: JsonObject, meta: Document): Document {
-  const document = emptyObject();
+  const document = createEmptyObject();
   for (const name of Object.keys(head)) document[name] = head[name];
   for (const name of Object.keys(fields)) document[name] = fields[name];
   document['_meta'] = meta;
   return document;
 }
 
-function firstMeta(origin: WriteOrigin): Document {
+function firstMeta(origin: WriteAttribution): Document {
   const actor = origin.principal.kind === 'anonymous' ? null : origin.principal.id;
   return nextMeta({ createdAt: origin.now, createdBy: actor }, origin);
 }
 
 /** The next `_meta`. The creation of a document by another program is unknown: those fields stay null. */
-function nextMeta(old: unknown, origin: WriteOrigin): Document {
+function nextMeta(old: unknown, origin: WriteAttribution): Document {
   const before: JsonObject = isPlainObject(old) ? old : {};
   return {
     ...before,
@@ -155,12 +155,12 @@ export function mergePatch(target: JsonObject, patch: JsonObject, keeper: BsonTy
 }
 
 export function pickFields(source: JsonObject, requested: (name: string) => boolean): JsonObject {
-  const result = emptyObject();
+  const result = createEmptyObject();
   for (const name of Object.keys(source)) if (requested(name)) result[name] = source[name];
   return result;
 }
 
 /** An object in which every name, `__proto__` too, is an ordinary field. */
-export function emptyObject(): JsonObject {
+export function createEmptyObject(): JsonObject {
   return Object.create(null);
 }

@@ -1,5 +1,5 @@
 /** A change of a document as a value: parsed and checked before the document or the principal is known. */
-import type { JsonObject, WriteOrigin } from './build-document.ts';
+import type { JsonObject, WriteAttribution } from './build-document.ts';
 
 /** Path of a value in a document, as its names; may include array positions. */
 export type FieldPath = readonly string[];
@@ -15,5 +15,5 @@ export type RequestedChange =
       /** Paths that it reads, including those that it changes. */
       readonly reads: readonly FieldPath[];
       readonly writes: readonly FieldPath[];
-      readonly apply: (shown: JsonObject, origin: WriteOrigin) => unknown;
+      readonly apply: (shown: JsonObject, origin: WriteAttribution) => unknown;
     };

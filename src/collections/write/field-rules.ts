@@ -16,7 +16,7 @@ import {
 } from '../../query/evaluate/field-tree.ts';
 import { appendPathField } from '../../query/field-paths.ts';
 import type { BsonTypePreserver } from './bson-type-preservation.ts';
-import { emptyObject, type JsonObject, mergePatch, pickFields } from './build-document.ts';
+import { createEmptyObject, type JsonObject, mergePatch, pickFields } from './build-document.ts';
 import { sameJson } from './json-equality.ts';
 
 export interface FieldRules {
@@ -30,8 +30,13 @@ export interface FieldRules {
 type Path = readonly string[];
 
 /** The fields when only those of `next` are kept. */
-export function replaceFields(old: JsonObject, next: JsonObject, rules: FieldRules, path: Path = []): JsonObject {
-  const [result, kept] = [emptyObject(), emptyObject()];
+export function replacePermittedFields(
+  old: JsonObject,
+  next: JsonObject,
+  rules: FieldRules,
+  path: Path = [],
+): JsonObject {
+  const [result, kept] = [createEmptyObject(), createEmptyObject()];
   for (const [name, value] of Object.entries(next)) {
     result[name] = replaceValue(fieldOf(old, name), value, inside(rules, name), [...path, name]);
   }
@@ -52,7 +57,7 @@ export function restoreKeptFields(old: JsonObject, next: JsonObject, kept: JsonO
   if (names.length === 0) return next;
   const waiting = Object.keys(old).filter((name) => Object.hasOwn(kept, name));
   const indexes = new Map(Object.keys(old).map((name, index) => [name, index]));
-  const result = emptyObject();
+  const result = createEmptyObject();
   let first = 0;
   for (const name of Object.keys(next)) {
     const index = indexes.get(name) ?? -1;
@@ -66,7 +71,12 @@ export function restoreKeptFields(old: JsonObject, next: JsonObject, kept: JsonO
 }
 
 /** The fields after a merge patch (RFC 7396): naming one that cannot be set is rejected, whatever its value. */
-export function mergeFields(old: JsonObject, patch: JsonObject, rules: FieldRules, path: Path = []): JsonObject {
+export function mergePermittedFields(
+  old: JsonObject,
+  patch: JsonObject,
+  rules: FieldRules,
+  path: Path = [],
+): JsonObject {
   const result = pickFields(old, () => true);
   for (const [name, value] of Object.entries(patch)) {
     const merged = mergeValue(fieldOf(old, name), value, inside(rules, name), [...path, name]);
@@ -106,7 +116,7 @@ function replaceValue(old: unknown, next: unknown, rules: FieldRules, path: Path
   if (seen !== undefined && sameJson(seen, next, { ordered: false })) return old;
   if (write === EMPTY_FIELD_TREE) throw fieldNotWritable(path);
   if (isPlainObject(next) && (old === undefined || isPlainObject(old)))
-    return replaceFields(old ?? {}, next, rules, path);
+    return replacePermittedFields(old ?? {}, next, rules, path);
   if (isContainer(old)) throw fieldNotWritable(path);
   if (write === FULL_FIELD_TREE || (write.rest && !isContainer(next))) return rules.keeper.preserve(old, next);
   throw fieldNotWritable(path);
@@ -118,7 +128,7 @@ function leaveOut(old: unknown, rules: FieldRules, path: Path): unknown {
   if (read === FULL_FIELD_TREE && write === FULL_FIELD_TREE) return undefined;
   if (read === EMPTY_FIELD_TREE || keepSelectedFields(old, read) === undefined) return old;
   if (write !== EMPTY_FIELD_TREE && isPlainObject(old)) {
-    const left = replaceFields(old, {}, rules, path);
+    const left = replacePermittedFields(old, {}, rules, path);
     return Object.keys(left).length === 0 ? undefined : left;
   }
   if (!isContainer(old) && write.rest) return undefined;
@@ -133,7 +143,7 @@ function mergeValue(old: unknown, value: unknown, rules: FieldRules, path: Path)
   if (isFree(rules)) return mergePatch(isPlainObject(old) ? old : {}, value, rules.keeper);
   if (isContainer(old) && !isPlainObject(old)) throw fieldNotWritable(path);
   if (old !== undefined && !isPlainObject(old) && !rules.write.rest) throw fieldNotWritable(path);
-  return mergeFields(isPlainObject(old) ? old : {}, value, rules, path);
+  return mergePermittedFields(isPlainObject(old) ? old : {}, value, rules, path);
 }
 
 /** True if a value can be set as a whole: it contains nothing hidden or locked. */

@@ -5,7 +5,7 @@ import Type from 'typebox';
 import { readPlugin } from '../../functions/plugins/folders/read-plugin.ts';
 import type { Manifest } from '../../functions/plugins/manifest/manifest.ts';
 import { formatDiagnostic } from '../../functions/plugins/manifest/plugin-error.ts';
-import { type RemoteIssue, type RemoteServer, ServerErrorResponse } from '../remote/remote.ts';
+import { type RemoteServer, type ServerErrorIssue, ServerErrorResponse } from '../remote/remote.ts';
 import { displayPath } from './plugin-folder.ts';
 
 const STORED = Type.Object({
@@ -65,7 +65,7 @@ export function explainPushError(error: unknown, path: string, name: string): un
   return lines.length > 0 ? new Error(lines.join('\n')) : error;
 }
 
-function lineOfRemote(path: string, { pointer, detail: message, file, line, column }: RemoteIssue): string | null {
+function lineOfRemote(path: string, { pointer, detail: message, file, line, column }: ServerErrorIssue): string | null {
   if (file !== undefined)
     return formatDiagnostic({ file, line: line ?? null, column: column ?? null, message }, displayPath(path));
   const inManifest = /^\/manifest(\/.*)?$/.exec(pointer);

@@ -1,7 +1,7 @@
 /** Command-line arguments of commands that talk to a running Millrace: options, positional arguments, and the server. */
 import { parseArgs } from 'node:util';
 import type { Environment } from '../../config/config.ts';
-import { onStopSignal } from '../../lib/stop-signal.ts';
+import { waitForStopSignal } from '../../lib/stop-signal.ts';
 import { RemoteServer } from './remote.ts';
 
 export const TEXT_OPTION = { type: 'string' } as const;
@@ -64,7 +64,7 @@ export async function withRemote(
 ): Promise<{ readonly failed: boolean }> {
   const remote = new RemoteServer(url, token);
   const stop = new AbortController();
-  void onStopSignal(env, ['SIGHUP']).then(() => stop.abort());
+  void waitForStopSignal(env, ['SIGHUP']).then(() => stop.abort());
   // The reader of the output has closed it, such as `head`.
   process.stdout.on('error', () => stop.abort());
   try {

@@ -22,16 +22,16 @@ const ISSUE = Type.Object({
   column: Type.Optional(Type.Number()),
 });
 
-export type RemoteIssue = Static<typeof ISSUE>;
+export type ServerErrorIssue = Static<typeof ISSUE>;
 
 /** An error response of the server. */
 export class ServerErrorResponse extends Error {
   readonly status: number;
   /** From the table of errors; empty if the response is not from Millrace. */
   readonly code: string;
-  readonly issues: readonly RemoteIssue[];
+  readonly issues: readonly ServerErrorIssue[];
 
-  constructor(status: number, message: string, code = '', issues: readonly RemoteIssue[] = []) {
+  constructor(status: number, message: string, code = '', issues: readonly ServerErrorIssue[] = []) {
     super(message);
     this.status = status;
     this.code = code;

@@ -77,7 +77,7 @@ function valueLength(bytes: Buffer, type: number, start: number): number {
 }
 
 /** Whether two fields with different bytes count as equal. */
-export type FieldEquality = (one: Buffer, a: ValueOffsets, other: Buffer, b: ValueOffsets) => boolean;
+export type FieldEqualityCheck = (one: Buffer, a: ValueOffsets, other: Buffer, b: ValueOffsets) => boolean;
 
 /** Progress of a comparison. */
 interface Comparison {
@@ -94,7 +94,7 @@ interface Comparison {
  * (lib/concurrency/cooperative-yield.ts).
  * @param same compares fields whose type or bytes differ; by default they count as different
  */
-export function changedFieldNames(one: Buffer, other: Buffer, same: FieldEquality = () => false): string[] {
+export function changedFieldNames(one: Buffer, other: Buffer, same: FieldEqualityCheck = () => false): string[] {
   const done = resumableProgress(one, other, (): Comparison => ({ names: [], at: 4, next: 4, rest: null }));
   const [end, otherEnd] = [lastByte(one), lastByte(other)];
   const differ = (a: JsonPosition, b: JsonPosition) => !sameBytes(one, a, other, b) && !same(one, a, other, b);

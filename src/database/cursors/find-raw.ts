@@ -16,7 +16,7 @@ import {
 import { mongoErrorCode } from '../errors.ts';
 import { mongoErrorMeaning } from '../mongo-error-codes.ts';
 import { type CursorReply, RAW_CURSOR_OPTIONS, readCursorReply, requireRawBson } from './cursor-reply.ts';
-import { FIRST_BATCH, OpenCursor } from './open-cursor.ts';
+import { FIRST_BATCH_SIZE, OpenCursor } from './open-cursor.ts';
 
 export interface RawFindOptions {
   readonly filter: Document;
@@ -88,7 +88,7 @@ export async function* findRawBatches(
   const session = db.client.startSession({ causalConsistency: false });
   const request = async (command: Document) =>
     readCursorReply((await db.command(command, { session, ...RAW_CURSOR_OPTIONS }))['cursor']);
-  const command = commandOf(db, collection, { ...find, batchSize: Math.min(find.batchSize, FIRST_BATCH) });
+  const command = commandOf(db, collection, { ...find, batchSize: Math.min(find.batchSize, FIRST_BATCH_SIZE) });
   let first: CursorReply;
   try {
     first = await request(command).catch((error: unknown) => {

@@ -6,7 +6,7 @@ import { type ClientSession, type Db, type Document, Long } from 'mongodb';
 import type { CursorReply } from './cursor-reply.ts';
 
 /** The number of documents in a first reply, while their size is unknown. */
-export const FIRST_BATCH = 16;
+export const FIRST_BATCH_SIZE = 16;
 /**
  * The target size of a reply, in bytes. The server only accepts a number of documents, which is computed from the last
  * reply.
@@ -67,7 +67,7 @@ export class OpenCursor {
   #after({ entries, bytes }: CursorReply): number {
     const most = this.#deps.batchSize;
     const last = entries.at(-1);
-    if (last === undefined) return Math.min(most, FIRST_BATCH);
+    if (last === undefined) return Math.min(most, FIRST_BATCH_SIZE);
     // The size of the last document counts as well as the average: it may be the first of many larger ones.
     const size = Math.max(last.length, bytes / entries.length);
     return Math.max(1, Math.min(most, Math.floor(REPLY_BYTES / size), entries.length * GROWTH));

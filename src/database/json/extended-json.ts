@@ -19,7 +19,7 @@ import {
   ObjectId,
   Timestamp,
 } from 'mongodb';
-import { parseExactJson } from '../../lib/exact-json.ts';
+import { parseJsonExactNames } from '../../lib/exact-json.ts';
 import { isPlainObject, setField } from '../../lib/plain-object.ts';
 import { DbPointer } from '../bson/db-pointer.ts';
 
@@ -39,7 +39,7 @@ export function writeExtendedJson(value: unknown): string {
  * @throws Error if the text is not JSON, or is nested more deeply than an id can be
  */
 export function parseExtendedJson(text: string): unknown {
-  return fromTree(parseExactJson(text), 1);
+  return fromTree(parseJsonExactNames(text), 1);
 }
 
 function toTree(value: unknown): unknown {

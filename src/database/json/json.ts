@@ -7,7 +7,7 @@ import type { WireOptions } from './to-wire.ts';
 import { appendDocumentJson } from './transcode-document.ts';
 import { writeAscii } from './write-text.ts';
 
-export { parseJson } from './parse-json.ts';
+export { parseStrictJson } from './parse-json.ts';
 export { toWireDocument } from './to-wire.ts';
 
 const shared = new ByteOutput();

@@ -4,7 +4,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { MillraceError } from '../../lib/errors.ts';
-import { parseExactJson } from '../../lib/exact-json.ts';
+import { parseJsonExactNames } from '../../lib/exact-json.ts';
 import { findJsonIssue, jsonPointer } from './json-errors.ts';
 
 /** Deepest nesting of a stored document; the outer object is depth 1. */
@@ -25,7 +25,7 @@ const LONG_RUN = 16;
  *   `unsupported-value` (integer beyond ±2^53, number beyond a double, lone surrogate), `unsupported-field-name` (NUL,
  *   `__proto__`, `constructor` with a `prototype`, `_bsontype`); the last two name the place in `issues`.
  */
-export function parseJson(bytes: Buffer): unknown {
+export function parseStrictJson(bytes: Buffer): unknown {
   if (bytes.length === 0) throw new MillraceError('malformed-json', 'The body is empty');
   if (!isUtf8(bytes)) throw new MillraceError('malformed-json', 'The body is not valid UTF-8');
   const text = bytes.toString('utf8');
@@ -61,7 +61,7 @@ export function rejectStoredIdField(document: object, pointer = ''): void {
 
 function parse(text: string): unknown {
   try {
-    return parseExactJson(text);
+    return parseJsonExactNames(text);
   } catch (cause) {
     // V8's message quotes the body, so only the position of the error is used.
     const position = cause instanceof Error ? /line \d+ column \d+/.exec(cause.message)?.[0] : undefined;

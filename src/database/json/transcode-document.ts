@@ -11,7 +11,7 @@ import type { ByteOutput } from './byte-output.ts';
 import { idText } from './ids.ts';
 import { MAX_JSON_GROWTH, writeJsonFields, writeJsonValue } from './transcode.ts';
 import { writeInteger } from './write-numbers.ts';
-import { writeBytes, writeJsonString } from './write-text.ts';
+import { writeJsonString, writeRawBytes } from './write-text.ts';
 
 const COMMA = 0x2c;
 const ID = Buffer.from('_id');
@@ -60,7 +60,7 @@ export function appendDocumentJson(raw: Uint8Array, output: ByteOutput, withMeta
   if (id >= 0) at = writeId(src, id, end, oddId, out, at);
   metaStart = -1;
   at = writeJsonFields(src, 4, end, out, at, 1, isReserved);
-  if (withMeta) at = metaStart < 0 ? writeBytes(NO_META, out, at) : writeMeta(src, metaStart, end, out, at);
+  if (withMeta) at = metaStart < 0 ? writeRawBytes(NO_META, out, at) : writeMeta(src, metaStart, end, out, at);
   else if (out[at - 1] === COMMA) at--;
   out[at] = 0x7d;
   output.length = at + 1;
@@ -91,7 +91,7 @@ function isReserved(src: Buffer, type: number, start: number, end: number): bool
 }
 
 function writeId(src: Buffer, field: number, end: number, oddId: string, out: Buffer, to: number): number {
-  let at = writeBytes(ID_LABEL, out, to);
+  let at = writeRawBytes(ID_LABEL, out, to);
   const type = src[field] ?? 0;
   const start = field + 1 + ID.length + 1;
   if (type === bson.STRING || type === bson.OBJECT_ID) {
@@ -116,15 +116,15 @@ function writeMeta(src: Buffer, start: number, limit: number, out: Buffer, to: n
   const end = bson.documentEnd(src, start, limit);
   const first = start + 4;
   let field = bson.findField(src, first, end, REVISION);
-  let at = writeInteger(readRevision(src, field, end), out, writeBytes(META_LABEL, out, to));
+  let at = writeInteger(readRevision(src, field, end), out, writeRawBytes(META_LABEL, out, to));
   for (const { name, label, type } of META_FIELDS) {
-    at = writeBytes(label, out, at);
+    at = writeRawBytes(label, out, at);
     // They are usually stored in this order, so the search continues after the last one found before it starts from the
     // beginning.
     const next = bson.findField(src, Math.max(field, first), end, name);
     field = next < 0 ? bson.findField(src, first, end, name) : next;
     if (field < 0 || src[field] !== type) {
-      at = writeBytes(NULL, out, at);
+      at = writeRawBytes(NULL, out, at);
     } else {
       const value = field + 1 + name.length + 1;
       at = writeJsonValue(src, type, value, bson.valueEnd(src, type, value, end), out, at, 2);

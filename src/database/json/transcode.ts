@@ -15,9 +15,9 @@ import {
 import {
   copyUnescapedBytes,
   writeAscii,
-  writeBytes,
   writeHex,
   writeJsonString,
+  writeRawBytes,
   writeUtf8String,
 } from './write-text.ts';
 
@@ -164,14 +164,14 @@ export function writeJsonValue(
     case bson.OBJECT_ID:
       return writeObjectId(src, start, out, to);
     case bson.BOOLEAN:
-      return writeBytes(src[start] === 1 ? TRUE : FALSE, out, to);
+      return writeRawBytes(src[start] === 1 ? TRUE : FALSE, out, to);
     case bson.DATE:
       return writeDate(bson.readInt32(src, start), bson.readInt32(src, start + 4), out, to);
     case bson.INT64:
       return writeInt64(bson.readInt32(src, start), bson.readInt32(src, start + 4), out, to);
     case bson.NULL:
     case bson.UNDEFINED:
-      return writeBytes(NULL, out, to);
+      return writeRawBytes(NULL, out, to);
     default:
       return writeRareValue(src, type, start, end, out, to);
   }

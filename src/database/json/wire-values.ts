@@ -13,7 +13,11 @@ import {
   ObjectId,
   Timestamp,
 } from 'mongodb';
-import { clearProgress, countStepAndYield, resumableProgress } from '../../lib/concurrency/cooperative-yield.ts';
+import {
+  clearResumableProgress,
+  countStepAndYield,
+  resumableProgress,
+} from '../../lib/concurrency/cooperative-yield.ts';
 import { isPlainObject, setField } from '../../lib/plain-object.ts';
 import { DbPointer } from '../bson/db-pointer.ts';
 
@@ -89,7 +93,7 @@ function fieldsToWire(fields: Record<string, unknown>): Record<string, unknown> 
     setField(done.wire, name, valueToWire(fields[name]));
     done.at += 1;
   }
-  clearProgress(fields);
+  clearResumableProgress(fields);
   return done.wire;
 }
 
@@ -99,6 +103,6 @@ function elementsToWire(elements: readonly unknown[]): unknown[] {
     wire.push(valueToWire(elements[wire.length]));
     countStepAndYield();
   }
-  clearProgress(elements);
+  clearResumableProgress(elements);
   return wire;
 }

@@ -2,7 +2,7 @@
  * Numbers and dates as JSON text, byte by byte into a buffer that is known to be large enough. The text is exactly that
  * of `JSON.stringify` and `toISOString`; in the common cases no string is created.
  */
-import { writeAscii, writeBytes } from './write-text.ts';
+import { writeAscii, writeRawBytes } from './write-text.ts';
 
 const ZERO = 0x30;
 const BILLION = 1_000_000_000;
@@ -137,7 +137,7 @@ export function writeDate(low: number, high: number, out: Buffer, to: number): n
   const month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9;
   const year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0);
   const ofDay = time - days * DAY;
-  writeBytes(DATE_FRAME, out, to);
+  writeRawBytes(DATE_FRAME, out, to);
   writeDigits(year, 4, out, to + 1);
   writePair(month, out, to + 6);
   writePair(dayOfYear - (((153 * shiftedMonth + 2) / 5) | 0) + 1, out, to + 9);

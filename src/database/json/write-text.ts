@@ -25,7 +25,7 @@ const HEX = Buffer.from('0123456789abcdef');
 /**
  * Writes bytes that are JSON text already. They are short, and for these a loop is faster than a call into the runtime.
  */
-export function writeBytes(bytes: Uint8Array, out: Buffer, to: number): number {
+export function writeRawBytes(bytes: Uint8Array, out: Buffer, to: number): number {
   for (let i = 0; i < bytes.length; i++) out[to + i] = bytes[i] ?? 0;
   return to + bytes.length;
 }

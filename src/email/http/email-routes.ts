@@ -27,10 +27,10 @@ import {
   requireValidTemplate,
 } from '../email-templates.ts';
 import { EMAIL_DEFINITIONS, EMAIL_KINDS, EMAIL_STATES, type EmailKind, isEmailKind } from '../locales/email-types.ts';
-import { LANGUAGE_NAMES, type LanguageName, parseLanguageTag } from '../locales/locales.ts';
+import { LANGUAGE_CODES, type LanguageCode, toSupportedLanguage } from '../locales/locales.ts';
 import type { Outbox } from '../outbox.ts';
 import { type EmailTemplate, renderTemplate } from '../template.ts';
-import type { TestEmail } from '../test-email.ts';
+import type { TestEmailSender } from '../test-email.ts';
 import {
   EMAIL_LOG_ENTRY,
   EMAIL_PREVIEW,
@@ -38,18 +38,18 @@ import {
   EMAIL_TEMPLATE_DRAFT,
   EMAIL_TEMPLATE_ENTRY,
   EMAIL_TEMPLATE_VIEW,
+  EMAIL_TEST_RESULT,
   type EmailTemplateEntry,
   type EmailTemplateView,
-  MAIL_VERDICT,
 } from './email-schemas.ts';
 
 const tag = 'admin';
 const ONE = [
   pathParameter('kind', 'The type of e-mail.', { type: 'string', enum: [...EMAIL_KINDS] }, 'emailKind'),
-  pathParameter('locale', 'Its locale.', { type: 'string', enum: [...LANGUAGE_NAMES] }),
+  pathParameter('locale', 'Its locale.', { type: 'string', enum: [...LANGUAGE_CODES] }),
 ];
 const SHOWN = namedSchema('EmailTemplate', EMAIL_TEMPLATE_VIEW);
-const MAIL_VERDICT_SHAPE = namedSchema('EmailTestResult', MAIL_VERDICT);
+const MAIL_VERDICT_SHAPE = namedSchema('EmailTestResult', EMAIL_TEST_RESULT);
 const limit = LIST_PARAMETERS.filter(({ name }) => name === 'limit');
 
 const EMAIL_OPERATIONS = {
@@ -135,7 +135,7 @@ export interface EmailRoutesOptions {
   readonly policies: Policies;
   readonly users: Users;
   readonly emailTemplates: EmailTemplates;
-  readonly testEmail: TestEmail;
+  readonly testEmail: TestEmailSender;
   readonly outbox: Outbox;
   readonly reauthentication: Reauthentication;
   /** The settings `MILLRACE_DEFAULT_LOCALE` and the base URL of links in e-mails. */
@@ -153,13 +153,13 @@ export async function emailRoutes(app: FastifyInstance, options: EmailRoutesOpti
   const { policies, users, emailTemplates, testEmail, outbox, reauthentication, config } = options;
   const enter = createAdminScopeGuard(policies, '_admin:accounts');
 
-  const listed = (kind: EmailKind, language: LanguageName): EmailTemplateEntry => {
+  const listed = (kind: EmailKind, language: LanguageCode): EmailTemplateEntry => {
     const { template, updatedAt } = emailTemplates.find(kind, language);
     const { description } = EMAIL_DEFINITIONS[kind];
     const { subject } = template;
     return { kind, locale: language, description, subject, updatedAt: updatedAt?.toISOString() ?? null };
   };
-  const shown = (kind: EmailKind, language: LanguageName): EmailTemplateView => {
+  const shown = (kind: EmailKind, language: LanguageCode): EmailTemplateView => {
     const { variables, requiredVariables } = EMAIL_DEFINITIONS[kind];
     return {
       ...listed(kind, language),
@@ -170,7 +170,7 @@ export async function emailRoutes(app: FastifyInstance, options: EmailRoutesOpti
     };
   };
   /** The fields of the request over the active template, with sample values. */
-  const sample = (kind: EmailKind, language: LanguageName, draft: Partial<EmailTemplate>): EmailTemplate => {
+  const sample = (kind: EmailKind, language: LanguageCode, draft: Partial<EmailTemplate>): EmailTemplate => {
     const template = { ...emailTemplates.find(kind, language).template, ...draft };
     requireValidTemplate(kind, template);
     const samples = Object.entries(EMAIL_DEFINITIONS[kind].variables).map(([name, variable]) => [
@@ -182,7 +182,7 @@ export async function emailRoutes(app: FastifyInstance, options: EmailRoutesOpti
 
   app.get(URL, { config: EMAIL_OPERATIONS.list }, async (request) => {
     enter(request, 'read');
-    return EMAIL_KINDS.flatMap((kind) => LANGUAGE_NAMES.map((language) => listed(kind, language)));
+    return EMAIL_KINDS.flatMap((kind) => LANGUAGE_CODES.map((language) => listed(kind, language)));
   });
 
   app.get('/admin/emails', { config: EMAIL_OPERATIONS.sent }, async (request) => {
@@ -200,7 +200,7 @@ export async function emailRoutes(app: FastifyInstance, options: EmailRoutesOpti
   app.post('/admin/emails/test', { config: EMAIL_OPERATIONS.testServer }, async (request) => {
     const { principal } = enter(request, 'update');
     const user = await users.get(requireUser(principal).id);
-    const language = parseLanguageTag(user.profile['locale']) ?? config.auth.language;
+    const language = toSupportedLanguage(user.profile['locale']) ?? config.auth.language;
     return testEmail.send(user, emailTemplates.render('test', language, commonTemplateValues(user, config.auth.base)));
   });
 
@@ -237,10 +237,10 @@ export async function emailRoutes(app: FastifyInstance, options: EmailRoutesOpti
 }
 
 /** @throws MillraceError `email-template-not-found` */
-function named({ kind, locale }: OnEmail['Params']): [EmailKind, LanguageName] {
-  const known = LANGUAGE_NAMES.find((name) => name === locale);
+function named({ kind, locale }: OnEmail['Params']): [EmailKind, LanguageCode] {
+  const known = LANGUAGE_CODES.find((name) => name === locale);
   if (isEmailKind(kind) && known !== undefined) return [kind, known];
   throw new MillraceError('email-template-not-found', 'There is no such e-mail template', {
-    hint: `Kinds: ${EMAIL_KINDS.join(', ')}. Locales: ${LANGUAGE_NAMES.join(', ')}`,
+    hint: `Kinds: ${EMAIL_KINDS.join(', ')}. Locales: ${LANGUAGE_CODES.join(', ')}`,
   });
 }

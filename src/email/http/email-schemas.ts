@@ -54,7 +54,7 @@ export const EMAIL_LOG_ENTRY = Type.Object({
 
 export type EmailLogEntry = Static<typeof EMAIL_LOG_ENTRY>;
 
-export const MAIL_VERDICT = Type.Object({
+export const EMAIL_TEST_RESULT = Type.Object({
   to: Type.Union([Type.String(), Type.Null()], {
     description: 'The e-mail address of the user; null when it has none.',
   }),
@@ -62,4 +62,4 @@ export const MAIL_VERDICT = Type.Object({
   message: Type.String({ description: 'The result, in words.' }),
 });
 
-export type MailVerdict = Static<typeof MAIL_VERDICT>;
+export type EmailTestResult = Static<typeof EMAIL_TEST_RESULT>;

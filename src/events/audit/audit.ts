@@ -3,7 +3,7 @@
  * log stores these events for longer than the log does.
  */
 import { MillraceError } from '../../lib/errors.ts';
-import { parseExactJson } from '../../lib/exact-json.ts';
+import { parseJsonExactNames } from '../../lib/exact-json.ts';
 import type { Scope } from '../../policies/scope.ts';
 import { type Event, eventType, toEvent } from '../log/event.ts';
 import type { LogRow } from '../log/log-row.ts';
@@ -17,16 +17,16 @@ const NAME = 'audit';
 /** What users do with files is in the event log. */
 const OTHERS = /^system\.file\./;
 
-export interface AuditDeps {
+export interface AuditLogDeps {
   readonly store: AuditStore;
   readonly consumer: (options: Pick<ConsumerOptions, 'name' | 'handle' | 'concerns'>) => Consumer;
 }
 
-export class Audit {
+export class AuditLog {
   readonly #store: AuditStore;
   readonly #consumer: Consumer;
 
-  constructor({ store, consumer }: AuditDeps) {
+  constructor({ store, consumer }: AuditLogDeps) {
     this.#store = store;
     this.#consumer = consumer({ name: NAME, handle: (rows) => this.#keep(rows), concerns });
   }
@@ -55,7 +55,7 @@ export class Audit {
     const position = before === null ? null : requirePosition(before);
     if (type !== null) requireEventTypes([type]);
     const rows = await this.#store.list(position, type === null ? null : toPattern(type), limit);
-    return rows.map(({ event }) => parseExactJson(event) as Event);
+    return rows.map(({ event }) => parseJsonExactNames(event) as Event);
   }
 
   async #keep(rows: readonly LogRow[]): Promise<void> {

@@ -4,7 +4,7 @@ import { LIST_ERRORS, LIST_PARAMETERS, listResponse, parseListQuery } from '../.
 import { declareOperation } from '../../openapi/operation.ts';
 import { queryParameter } from '../../openapi/parameters.ts';
 import type { Policies } from '../../policies/policies.ts';
-import type { Audit } from '../audit/audit.ts';
+import type { AuditLog } from '../audit/audit.ts';
 import { EVENT_SCHEMA } from './event-openapi.ts';
 
 const OPERATION = declareOperation({
@@ -21,7 +21,7 @@ const OPERATION = declareOperation({
 
 export interface AuditRoutesOptions {
   readonly policies: Policies;
-  readonly audit: Audit;
+  readonly audit: AuditLog;
 }
 
 export async function auditRoutes(app: FastifyInstance, { policies, audit }: AuditRoutesOptions): Promise<void> {

@@ -92,7 +92,7 @@ export const LIST_EVENTS_OPERATION = declareOperation({
   errors: [...FEED_ERRORS, ...QUERY_ERRORS],
 });
 
-export const DOCUMENT_CHANGES_OPERATION = declareOperation({
+export const COLLECTION_CHANGES_OPERATION = declareOperation({
   id: 'listDocumentChanges',
   tag,
   as: true,

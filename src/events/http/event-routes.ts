@@ -5,12 +5,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Document } from 'mongodb';
 import type { Authenticator } from '../../auth/authenticator.ts';
-import { type ClientPrincipal, clientLimitKey } from '../../auth/identity/principal.ts';
+import { clientLimitKey, type RequestPrincipal } from '../../auth/identity/principal.ts';
 import { parseCollectionName } from '../../database/collection-names.ts';
 import { runCooperatively } from '../../lib/concurrency/cooperative-yield.ts';
 import { principalBindings } from '../../policies/bindings.ts';
 import type { Policies } from '../../policies/policies.ts';
-import type { Impersonation } from '../../policies/revalidation/impersonation.ts';
+import type { ImpersonationService } from '../../policies/revalidation/impersonation.ts';
 import type { Scope } from '../../policies/scope.ts';
 import { requireFilterableFields } from '../../policies/scope-filter.ts';
 import { bindVariables } from '../../query/evaluate/bind-variables.ts';
@@ -18,22 +18,22 @@ import { FairScheduler } from '../../query/evaluate/fair-scheduler.ts';
 import { filterCost, isExpensiveMatch } from '../../query/evaluate/filter-cost.ts';
 import { compileMatcher, type DocumentMatcher } from '../../query/evaluate/match.ts';
 import { pathsInFilter } from '../../query/filter.ts';
-import { encodeEvent, eventDocument } from '../log/event.ts';
+import { encodeEvent, toFilterableEvent } from '../log/event.ts';
 import { resourcesOfRow } from '../log/event-visibility.ts';
-import { completedRowBytes, type LogRow } from '../log/log-row.ts';
+import { type LogRow, rowBytesWithDocument } from '../log/log-row.ts';
 import type { DocumentHistory } from '../read/document-history.ts';
 import { readableEventCollections } from '../read/event-access.ts';
 import type { Feed, FeedPage, FeedPageQuery } from '../read/feed.ts';
+import { trackFeedPrincipal } from '../read/feed-principal.ts';
 import { parseChangesQuery, parseEventsQuery, parseHistoryQuery } from '../read/feed-query.ts';
-import { createFeedReader } from '../read/feed-reader.ts';
-import { redactMatchingRow, redactRowNames } from '../read/redact-row.ts';
+import { redactCollectionNames, redactMatchingRow } from '../read/redact-row.ts';
 import { eventTypeMatcher, matchesRowType } from '../read/type-patterns.ts';
-import { DOCUMENT_CHANGES_OPERATION, DOCUMENT_HISTORY_OPERATION, LIST_EVENTS_OPERATION } from './event-openapi.ts';
+import { COLLECTION_CHANGES_OPERATION, DOCUMENT_HISTORY_OPERATION, LIST_EVENTS_OPERATION } from './event-openapi.ts';
 
 export interface EventRoutesOptions {
   readonly policies: Policies;
   readonly authenticator: Pick<Authenticator, 'authenticate' | 'onRevoked'>;
-  readonly impersonation: Impersonation;
+  readonly impersonation: ImpersonationService;
   readonly events: {
     readonly feed: Feed;
     readonly history: DocumentHistory;
@@ -66,7 +66,7 @@ export async function eventRoutes(
    * True for a key that sees only the events that policies allow. False for a principal that may see all events.
    * @throws MillraceError `not-authenticated`, `forbidden` for all other principals
    */
-  function isLimited(principal: ClientPrincipal): boolean {
+  function isLimited(principal: RequestPrincipal): boolean {
     if (policies.find(principal, 'read', '_events') !== null) return false;
     if (principal.kind === 'key') return true;
     policies.scope(principal, 'read', '_events');
@@ -78,9 +78,9 @@ export async function eventRoutes(
     request: FastifyRequest,
     reply: FastifyReply,
     query: Omit<FeedPageQuery<T>, 'signal' | 'pick' | 'whose' | 'lane'>,
-    pick: (row: LogRow, principal: ClientPrincipal) => Promise<T | null>,
+    pick: (row: LogRow, principal: RequestPrincipal) => Promise<T | null>,
   ): Promise<FeedPage<T>> {
-    const who = createFeedReader({ authenticator, impersonation }, request, request.headers.authorization);
+    const who = trackFeedPrincipal({ authenticator, impersonation }, request, request.headers.authorization);
     try {
       const signal = ended(reply, closing.signal);
       const whose = clientLimitKey(request.asker, request.ip);
@@ -105,16 +105,16 @@ export async function eventRoutes(
     if (isLimited(request.principal)) readableEventCollections(policies, request.principal, types);
     const wants = eventTypeMatcher(types);
     const cost = filterCost(filter);
-    const matchOf = (principal: ClientPrincipal): DocumentMatcher =>
+    const matchOf = (principal: RequestPrincipal): DocumentMatcher =>
       compileMatcher(bindVariables(filter, principalBindings(principal, new Date())).filter);
     let tests = { by: request.principal, match: matchOf(request.principal) };
     /** The event of a redacted row, if the filter matches. */
-    const passed = async (row: LogRow, principal: ClientPrincipal): Promise<Buffer | null> => {
+    const passed = async (row: LogRow, principal: RequestPrincipal): Promise<Buffer | null> => {
       if (cost === 0) return encodeEvent(row);
       if (tests.by !== principal) tests = { by: principal, match: matchOf(principal) };
       const { match } = tests;
-      const passes = () => match(eventDocument(row));
-      return (isExpensiveMatch(cost, completedRowBytes(row)) ? await runCooperatively(passes, turn) : passes())
+      const passes = () => match(toFilterableEvent(row));
+      return (isExpensiveMatch(cost, rowBytesWithDocument(row)) ? await runCooperatively(passes, turn) : passes())
         ? encodeEvent(row)
         : null;
     };
@@ -122,7 +122,7 @@ export async function eventRoutes(
       if (!matchesRowType(wants, row)) return null;
       if (!isLimited(principal) && !resourcesOfRow(row).includes('_admin:accounts'))
         return await passed(await completed(row), principal);
-      const named = redactRowNames(row, (resource) => policies.find(principal, 'read', resource));
+      const named = redactCollectionNames(row, (resource) => policies.find(principal, 'read', resource));
       if (named === null || !matchesRowType(wants, named.row)) return null;
       const whole = await completed(named.row);
       const seen = await redactMatchingRow(whole, named.scope, null, turn);
@@ -131,42 +131,46 @@ export async function eventRoutes(
     return response(reply, page, 'events');
   });
 
-  app.get<OnCollection>('/api/:collection/_changes', { config: DOCUMENT_CHANGES_OPERATION }, async (request, reply) => {
-    const { filter, ...query } = parseChangesQuery(request.url);
-    const name = parseCollectionName(request.params.collection);
-    /** The current Scope: policies may change while a reader waits. */
-    const scopeOf = (principal: ClientPrincipal): Scope<'read'> => {
-      const scope = policies.scope(principal, 'read', name);
-      requireFilterableFields(scope, pathsInFilter(filter));
-      return scope;
-    };
-    scopeOf(request.principal);
-    await requireChanges(name);
-    const now = new Date();
-    const cost = filterCost(filter);
-    const turn = () => fairYield.waitTurn(request.socket);
-    const matchOf = (principal: ClientPrincipal): DocumentMatcher =>
-      compileMatcher(bindVariables(filter, principalBindings(principal, now)).filter);
-    let requested = { by: request.principal, match: matchOf(request.principal) };
-    const gap = (row: LogRow) => row.operation === 'gap';
-    const page = await pageFor(request, reply, { ...query, refuseGap: gap }, async (row, principal) => {
-      // A collection that is the target of a rename loses its documents, and no other row says so.
-      if (row.collection !== name && row.to !== name) return null;
-      if (requested.by !== principal) requested = { by: principal, match: matchOf(principal) };
-      const scope = scopeOf(principal);
-      const named = redactRowNames(row, (resource) =>
-        resource === name ? scope : policies.find(principal, 'read', resource),
-      );
-      if (named === null) return null;
-      const whole = await completed(named.row);
-      const { match } = requested;
-      const isLong = isExpensiveMatch(cost, completedRowBytes(whole));
-      const requests = isLong ? (state: Document) => runCooperatively(() => match(state), turn) : match;
-      const seen = await redactMatchingRow(whole, named.scope, cost === 0 ? null : requests, turn);
-      return seen && encodeEvent(seen);
-    });
-    return response(reply, page, 'changes');
-  });
+  app.get<OnCollection>(
+    '/api/:collection/_changes',
+    { config: COLLECTION_CHANGES_OPERATION },
+    async (request, reply) => {
+      const { filter, ...query } = parseChangesQuery(request.url);
+      const name = parseCollectionName(request.params.collection);
+      /** The current Scope: policies may change while a reader waits. */
+      const scopeOf = (principal: RequestPrincipal): Scope<'read'> => {
+        const scope = policies.scope(principal, 'read', name);
+        requireFilterableFields(scope, pathsInFilter(filter));
+        return scope;
+      };
+      scopeOf(request.principal);
+      await requireChanges(name);
+      const now = new Date();
+      const cost = filterCost(filter);
+      const turn = () => fairYield.waitTurn(request.socket);
+      const matchOf = (principal: RequestPrincipal): DocumentMatcher =>
+        compileMatcher(bindVariables(filter, principalBindings(principal, now)).filter);
+      let requested = { by: request.principal, match: matchOf(request.principal) };
+      const gap = (row: LogRow) => row.operation === 'gap';
+      const page = await pageFor(request, reply, { ...query, refuseGap: gap }, async (row, principal) => {
+        // A collection that is the target of a rename loses its documents, and no other row says so.
+        if (row.collection !== name && row.to !== name) return null;
+        if (requested.by !== principal) requested = { by: principal, match: matchOf(principal) };
+        const scope = scopeOf(principal);
+        const named = redactCollectionNames(row, (resource) =>
+          resource === name ? scope : policies.find(principal, 'read', resource),
+        );
+        if (named === null) return null;
+        const whole = await completed(named.row);
+        const { match } = requested;
+        const isLong = isExpensiveMatch(cost, rowBytesWithDocument(whole));
+        const requests = isLong ? (state: Document) => runCooperatively(() => match(state), turn) : match;
+        const seen = await redactMatchingRow(whole, named.scope, cost === 0 ? null : requests, turn);
+        return seen && encodeEvent(seen);
+      });
+      return response(reply, page, 'changes');
+    },
+  );
 
   app.get<OnDocument>(
     '/api/:collection/:id/_history',

@@ -5,7 +5,7 @@
 import type { Db, Document } from 'mongodb';
 import { withTranslatedErrors } from '../../database/errors.ts';
 import { idCandidates, idFromText } from '../../database/json/ids.ts';
-import { completedRowBytes, decodeLogRow, type LogRow } from './log-row.ts';
+import { decodeLogRow, type LogRow, rowBytesWithDocument } from './log-row.ts';
 
 /** Timeout of one call, in milliseconds. It takes that long only if rows are much larger than those before. */
 const CALL_MS = 5_000;
@@ -23,7 +23,7 @@ export interface DocumentRowsQuery {
   readonly maxBytes: number;
 }
 
-export interface DocumentRows {
+export interface DocumentHistoryPage {
   /** Newest first. */
   readonly rows: readonly LogRow[];
   /** The lowest number that was scanned. */
@@ -34,7 +34,7 @@ export interface DocumentRows {
  * The rows of one document in a part of the log.
  * @throws MillraceError `query-timeout`
  */
-export async function readDocumentRows(db: Db, requested: DocumentRowsQuery): Promise<DocumentRows> {
+export async function readDocumentRows(db: Db, requested: DocumentRowsQuery): Promise<DocumentHistoryPage> {
   const { from, down, collection, id, limit, maxBytes } = requested;
   const keys = [idFromText(id), ...idCandidates(id)].map((_id) => ({ _id }));
   const filter: Document = {
@@ -56,7 +56,7 @@ export async function readDocumentRows(db: Db, requested: DocumentRowsQuery): Pr
     for await (const stored of db.collection('log').find(filter, options)) {
       const row = decodeLogRow(stored as unknown as Uint8Array);
       rows.push(row);
-      bytes += completedRowBytes(row);
+      bytes += rowBytesWithDocument(row);
       if (rows.length >= limit || bytes >= maxBytes) return { rows, down: row.number };
     }
     return { rows, down };

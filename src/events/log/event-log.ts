@@ -7,7 +7,14 @@ import type { Binary, Collection, CollectionInfo, Db, Document } from 'mongodb';
 import { MONGO_ERROR_CODES, mongoErrorCode } from '../../database/errors.ts';
 import { UnusableDatabase } from '../../database/startup-error.ts';
 import { withTimeout } from '../../lib/concurrency/deadline.ts';
-import { completedRowBytes, decodeLogRow, EMPTY_LOG_ROW, encodeLogRow, type LogRow, logRowBytes } from './log-row.ts';
+import {
+  decodeLogRow,
+  encodeLogRow,
+  LOG_ROW_DEFAULTS,
+  type LogRow,
+  logRowBytes,
+  rowBytesWithDocument,
+} from './log-row.ts';
 
 const BATCH_ROWS = 500;
 const BATCH_BYTES = 8 * 1024 * 1024;
@@ -134,7 +141,7 @@ export class EventLog {
     for await (const stored of this.#rows.find(filter, { sort: { _id: 1 }, limit, ...MAJORITY, raw: true })) {
       const row = decodeLogRow(stored as unknown as Uint8Array);
       rows.push(row);
-      bytes += completedRowBytes(row);
+      bytes += rowBytesWithDocument(row);
       whole = rows.length < limit && bytes <= maxBytes;
       if (!whole) break;
     }
@@ -158,7 +165,7 @@ export class EventLog {
     const epoch = await this.nextEpoch(known?.['epoch'] === undefined ? above : 0);
     // A dropped log leaves its floor, which would hide the new rows.
     await this.#floor.updateOne({ _id: 'log' }, { $set: { floor: 0 } });
-    const row: LogRow = { ...EMPTY_LOG_ROW, ...start, number: 1, epoch, wall: new Date(), operation: 'start' };
+    const row: LogRow = { ...LOG_ROW_DEFAULTS, ...start, number: 1, epoch, wall: new Date(), operation: 'start' };
     await this.#insert([{ ...encodeLogRow(row), db: this.#database }]);
   }
 

@@ -141,7 +141,7 @@ export function eventBefore(row: LogRow): Event['before'] {
 }
 
 /** The event as a document for filters: its id has the field name of a stored document's id. */
-export function eventDocument(row: LogRow): Readonly<Record<string, unknown>> {
+export function toFilterableEvent(row: LogRow): Readonly<Record<string, unknown>> {
   const envelope = toEventEnvelope(row);
   return { ...envelope, data: eventData(row), before: eventBefore(row), _id: envelope?.id };
 }

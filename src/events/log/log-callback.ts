@@ -5,13 +5,13 @@ export type WriteServerLog = (
   details: Readonly<Record<string, unknown>>,
 ) => void;
 
-export interface LogTargets {
+export interface LogCallbacks {
   readonly onError: (error: unknown) => void;
   readonly onAdvice: (text: string) => void;
 }
 
 /** Writes errors to the server's log as errors, and warnings, after which work continues by itself, as advice. */
-export function createServerLogWriter({ onError, onAdvice }: LogTargets): WriteServerLog {
+export function createLogForwarder({ onError, onAdvice }: LogCallbacks): WriteServerLog {
   return (level, message, details) => {
     const text = `${message}: ${JSON.stringify(details)}`;
     if (level === 'error') onError(new Error(text));

@@ -62,7 +62,7 @@ export interface LogRow {
 }
 
 /** A row with all optional fields empty. */
-export const EMPTY_LOG_ROW = {
+export const LOG_ROW_DEFAULTS = {
   collection: null,
   key: null,
   after: null,
@@ -82,7 +82,7 @@ export function logRowBytes(row: LogRow): number {
 }
 
 /** Approximate memory of a row in bytes, including the document that is read for it if its own were too large. */
-export function completedRowBytes(row: LogRow): number {
+export function rowBytesWithDocument(row: LogRow): number {
   return logRowBytes(row) + (row.big ? MAX_ROW_DOCUMENT_BYTES : 0);
 }
 
@@ -90,7 +90,7 @@ export function completedRowBytes(row: LogRow): number {
 export function limitRowsByBytes(rows: LogRow[], bytes: number): LogRow[] {
   let held = 0;
   const end = rows.findIndex((row) => {
-    held += completedRowBytes(row);
+    held += rowBytesWithDocument(row);
     return held > bytes;
   });
   return end < 0 ? rows : rows.slice(0, Math.max(1, end));

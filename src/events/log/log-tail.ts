@@ -8,7 +8,7 @@ import { readChangeStream } from '../../database/cursors/change-stream.ts';
 import type { EventLog } from './event-log.ts';
 import type { WriteServerLog } from './log-callback.ts';
 import { decodeLogRow, type LogRow } from './log-row.ts';
-import { nextClusterTime } from './next-cluster-time.ts';
+import { changeStreamStartTime } from './next-cluster-time.ts';
 import type { LogPosition } from './position.ts';
 import { RingBuffer } from './ring-buffer.ts';
 
@@ -233,7 +233,7 @@ export class LogTail {
   async #follow(signal: AbortSignal): Promise<void> {
     const stages = [{ $match: { operationType: 'insert' } }];
     let opened = false;
-    const from = { at: await nextClusterTime(this.#log.db, signal) };
+    const from = { at: await changeStreamStartTime(this.#log.db, signal) };
     for await (const reply of readChangeStream({ db: this.#log.db, collection: 'log', from, stages, signal })) {
       if (!opened) await this.#catchUp();
       opened = true;

@@ -14,7 +14,7 @@ const AGAIN_MS = 50;
  * has just started returns no time at first, so the query is repeated.
  * @param db the log's own database
  */
-export async function nextClusterTime(db: Pick<Db, 'command'>, signal: AbortSignal): Promise<Timestamp> {
+export async function changeStreamStartTime(db: Pick<Db, 'command'>, signal: AbortSignal): Promise<Timestamp> {
   const command = { find: 'log', limit: 1, projection: { _id: 1 }, readConcern: { level: 'majority' } };
   const timed = async (end: AbortSignal): Promise<unknown> => {
     for (;;) {

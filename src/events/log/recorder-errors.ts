@@ -53,7 +53,7 @@ export function classifyError(error: unknown): ErrorClass {
 }
 
 /** Time before the next attempt, in milliseconds: 0.1 s doubling to 5 s, to 1 s while the server is unavailable. */
-export function backOff(verdict: ErrorClass, failures: number, random: number): number {
+export function backoffDelayMs(verdict: ErrorClass, failures: number, random: number): number {
   if (verdict === 'behind') return 5 + random * 45;
   if (verdict === 'too-large' || verdict === 'token-unknown' || verdict === 'row-refused')
     return failures > 3 ? 1000 : 0;

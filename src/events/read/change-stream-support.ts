@@ -10,7 +10,7 @@ import { MillraceError } from '../../lib/errors.ts';
  * The collection as the database lists it; undefined if it does not exist yet, and then it can be followed.
  * @throws MillraceError `forbidden` for a view and a time series
  */
-export async function requireChangeStreamSupport(
+export async function requireWatchableCollection(
   db: Db,
   name: string,
   maxTimeMS: number,

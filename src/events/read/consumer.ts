@@ -10,7 +10,7 @@ import type { WriteServerLog } from '../log/log-callback.ts';
 import type { LogRow } from '../log/log-row.ts';
 import type { LogTail } from '../log/log-tail.ts';
 import { formatPosition, type LogPosition } from '../log/position.ts';
-import { backOff, classifyError } from '../log/recorder-errors.ts';
+import { backoffDelayMs, classifyError } from '../log/recorder-errors.ts';
 
 const BATCH_ROWS = 200;
 /** How often a process that must not consume checks again, in milliseconds; it needs no database command. */
@@ -126,7 +126,7 @@ export class Consumer {
         this.#options.onLog?.('warn', `Consumer '${this.#options.name}' continues after an error`, {
           error: String(error),
         });
-        const wait = backOff(classifyError(error), failures, Math.random());
+        const wait = backoffDelayMs(classifyError(error), failures, Math.random());
         failures += 1;
         await pause(wait, undefined, { signal }).catch(() => {});
       }
@@ -232,7 +232,7 @@ export class Consumer {
           await this.#setAside(row, String(error));
           return;
         }
-        await pause(backOff('unknown', count - 1, Math.random()), undefined, { signal: this.#end.signal });
+        await pause(backoffDelayMs('unknown', count - 1, Math.random()), undefined, { signal: this.#end.signal });
       }
     }
   }

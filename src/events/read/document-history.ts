@@ -1,9 +1,9 @@
 /** The history of one document: its events, newest first, in pages. */
 import type { FairSemaphore } from '../../lib/concurrency/fair-semaphore.ts';
 import type { ScheduledTask } from '../../query/evaluate/fair-scheduler.ts';
-import { type DocumentRows, readDocumentRows } from '../log/document-rows.ts';
+import { type DocumentHistoryPage, readDocumentRows } from '../log/document-rows.ts';
 import type { EventLog } from '../log/event-log.ts';
-import { completedRowBytes, type LogRow } from '../log/log-row.ts';
+import { type LogRow, rowBytesWithDocument } from '../log/log-row.ts';
 import type { LogTail } from '../log/log-tail.ts';
 import { formatPosition } from '../log/position.ts';
 
@@ -68,13 +68,13 @@ export class DocumentHistory {
       const begun = performance.now();
       const down = Math.max(floor, from - size + 1);
       const requested = { from, down, collection, id, limit: limit - items.length, maxBytes: bytes };
-      const found: DocumentRows = await readDocumentRows(this.#log.db, requested);
+      const found: DocumentHistoryPage = await readDocumentRows(this.#log.db, requested);
       const took = performance.now() - begun;
       for (const row of found.rows) {
         if (lane.shouldYield) await lane.waitTurn();
         const item = await pick(row);
         if (item !== null) items.push(item);
-        bytes -= completedRowBytes(row);
+        bytes -= rowBytesWithDocument(row);
       }
       from = found.down - 1;
       if (items.length >= limit || bytes <= 0 || performance.now() > until) break;

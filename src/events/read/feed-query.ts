@@ -7,7 +7,7 @@ import { parseQueryParameters, queryString, type RequestLike } from '../../lib/r
 import { requireAffordableFilter } from '../../query/evaluate/filter-cost.ts';
 import type { UnboundFilter } from '../../query/filter.ts';
 import { QUERY_LIMITS } from '../../query/limits.ts';
-import { type QueryParameter, readParameters } from '../../query/parse/parameters.ts';
+import { parseQueryString, type QueryParameter } from '../../query/parse/parameters.ts';
 import { parseQuery, RESERVED_PARAMETERS } from '../../query/parse/parse-query.ts';
 import { parsePosition } from '../log/position.ts';
 import { requireEventTypes } from './type-patterns.ts';
@@ -32,7 +32,7 @@ export interface FeedQuery {
 /** Reads `since` or `last`, `types`, `wait`, `limit`, and `filter` as JSON; throws their errors. */
 export function parseEventsQuery(url: string): FeedQuery & { readonly filter: UnboundFilter } {
   const known = ['since', 'last', 'types', 'wait', 'limit', 'filter'];
-  const found = readParameters(queryString({ url }));
+  const found = parseQueryString(queryString({ url }));
   for (const [name] of found) if (!known.includes(name)) throw unknown(name, known);
   const isFilter = ([name]: QueryParameter) => name === 'filter';
   return {
@@ -44,7 +44,7 @@ export function parseEventsQuery(url: string): FeedQuery & { readonly filter: Un
 /** Reads `since`, `wait`, `limit` and the conditions of a filter in the query language; throws their errors. */
 export function parseChangesQuery(url: string): FeedQuery & { readonly filter: UnboundFilter } {
   const own = ['since', 'wait', 'limit'];
-  const found = readParameters(queryString({ url }));
+  const found = parseQueryString(queryString({ url }));
   const rest = found.filter(([name]) => !own.includes(name));
   const known: readonly string[] = [...own, 'filter'];
   for (const [name] of rest)

@@ -6,7 +6,7 @@ import type { FairSemaphore } from '../../lib/concurrency/fair-semaphore.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import type { ScheduledTask } from '../../query/evaluate/fair-scheduler.ts';
 import type { EventLog } from '../log/event-log.ts';
-import { completedRowBytes, type LogRow, limitRowsByBytes } from '../log/log-row.ts';
+import { type LogRow, limitRowsByBytes, rowBytesWithDocument } from '../log/log-row.ts';
 import type { LogTail } from '../log/log-tail.ts';
 import { formatPosition, type LogPosition, requirePosition } from '../log/position.ts';
 
@@ -111,11 +111,11 @@ export class Feed {
       if (query.lane.shouldYield) await query.lane.waitTurn();
       page.position = { epoch: row.epoch, number: row.number };
       page.scannedRows += 1;
-      page.scannedBytes += completedRowBytes(row);
+      page.scannedBytes += rowBytesWithDocument(row);
       const item = await query.pick(row);
       if (item === null) continue;
       page.items.push(item);
-      page.bytes += completedRowBytes(row);
+      page.bytes += rowBytesWithDocument(row);
       if (page.items.length >= query.limit || page.bytes >= PAGE_BYTES) return 'full';
     }
     if (rows.length === 0) return 'none';

@@ -29,7 +29,10 @@ export interface ScopedRow {
  * @param find the reader's Scope of a resource; null if it may read nothing
  * @returns null if the row is invisible to the reader; the same row if nothing has to be removed
  */
-export function redactRowNames(row: LogRow, find: (resource: Resource) => Scope<'read'> | null): ScopedRow | null {
+export function redactCollectionNames(
+  row: LogRow,
+  find: (resource: Resource) => Scope<'read'> | null,
+): ScopedRow | null {
   const [named, taken] = resourcesOfRow(row);
   const own = find(named);
   if (taken === undefined) return own && { row, scope: own };
@@ -39,7 +42,7 @@ export function redactRowNames(row: LogRow, find: (resource: Resource) => Scope<
 }
 
 /** A redacted row, with the input of a reader's own filter. */
-export interface RowVisibleToReader {
+export interface RedactedRow {
   readonly row: LogRow;
   /** The visible parts of its states, stored. */
   readonly states: readonly Buffer[];
@@ -81,7 +84,7 @@ export async function redactRowStates(
   row: LogRow,
   scope: Scope<'read'>,
   turn?: () => Promise<unknown>,
-): Promise<RowVisibleToReader> {
+): Promise<RedactedRow> {
   if (isUnrestricted(scope)) return show(row, scope, () => FULL_FIELD_TREE);
   const known = new Map<Buffer, FieldTree | null>();
   for (const state of [row.after, row.before]) {
@@ -92,7 +95,7 @@ export async function redactRowStates(
 
 /** Whether a visible state matches the reader's filter, or the row is visible whatever its states are. */
 async function passes(
-  { states, always }: RowVisibleToReader,
+  { states, always }: RedactedRow,
   requested: (document: Document) => boolean | Promise<boolean>,
   turn?: () => Promise<unknown>,
 ): Promise<boolean> {
@@ -110,7 +113,7 @@ export function isUnrestricted(scope: Scope<'read'>): boolean {
  * Rows about a whole collection are visible to all of its readers. A document row without its states is only for
  * readers that may see every document: without a state, neither the Scope nor a filter can be tested.
  */
-function show(row: LogRow, scope: Scope<'read'>, sight: FieldVisibility): RowVisibleToReader {
+function show(row: LogRow, scope: Scope<'read'>, sight: FieldVisibility): RedactedRow {
   const isBlind = row.after === null && row.before === null;
   const always = row.key === null || (isBlind && includesAllDocuments(scope));
   const states: Buffer[] = [];

@@ -10,7 +10,7 @@ import {
   type ChangeStreamReply,
   readChangeStream,
 } from '../../database/cursors/change-stream.ts';
-import { EMPTY_LOG_ROW, type LogRow } from '../log/log-row.ts';
+import { LOG_ROW_DEFAULTS, type LogRow } from '../log/log-row.ts';
 
 /** Milliseconds before a server that returned no time is queried again. */
 const AGAIN_MS = 50;
@@ -48,7 +48,7 @@ async function rows(data: Db, newest: LogRow, epoch: number, signal: AbortSignal
     .map((one) => one.name)
     .filter((name) => !name.startsWith('system.'));
   const wall = new Date();
-  const common = { ...EMPTY_LOG_ROW, ...position, epoch, wall };
+  const common = { ...LOG_ROW_DEFAULTS, ...position, epoch, wall };
   const ends = { from: newest.wall.toISOString(), to: wall.toISOString() };
   const gap: LogRow = { ...common, ...ends, number: newest.number + 1, operation: 'gap' };
   const resets = names.map(
@@ -70,7 +70,7 @@ async function former(data: Db): Promise<number> {
   return files === null ? 0 : Math.max(0, Date.now() - FIRST_MOMENT);
 }
 
-export const logGap = { start, rows, former };
+export const logGapRecovery = { start, rows, former };
 
 /** Identity of the replica set, or null without access to it or without one (a sharded cluster). */
 export async function readReplicaSetId(data: Db): Promise<string | null> {

@@ -7,7 +7,7 @@ import * as bson from '../../database/bson/bson-bytes.ts';
 import { survivesRoundTrip } from '../../database/bson/stored-document.ts';
 import type { StreamChange } from '../../database/cursors/stream-change.ts';
 import {
-  EMPTY_LOG_ROW,
+  LOG_ROW_DEFAULTS,
   type LogRow,
   MAX_ROW_DOCUMENT_BYTES,
   type RowOperation,
@@ -88,7 +88,7 @@ export class LogRowBuilder {
     const known = change.key === null || survivesRoundTrip(change.key);
     const big = change.big || rowDocumentBytes(change) > MAX_ROW_DOCUMENT_BYTES;
     return {
-      ...EMPTY_LOG_ROW,
+      ...LOG_ROW_DEFAULTS,
       number: this.#number,
       epoch: this.#epoch,
       token: change.token,

@@ -11,8 +11,8 @@ import { type EventLog, UnusableLog } from '../log/event-log.ts';
 import type { WriteServerLog } from '../log/log-callback.ts';
 import type { LogRow } from '../log/log-row.ts';
 import type { LogPosition } from '../log/position.ts';
-import { backOff, classifyError, type ErrorClass } from '../log/recorder-errors.ts';
-import { logGap, readReplicaSetId } from './log-gap.ts';
+import { backoffDelayMs, classifyError, type ErrorClass } from '../log/recorder-errors.ts';
+import { logGapRecovery, readReplicaSetId } from './log-gap.ts';
 import { recordChanges, type StreamStartOptions } from './recorder-run.ts';
 
 const LEASE_POLL_MS = 250;
@@ -203,8 +203,8 @@ export class Recorder {
 
   async #begin(origin: string | null): Promise<void> {
     const { data, log } = this.#options;
-    const above = await logGap.former(data);
-    await log.begin(await logGap.start(data, this.#end.signal), above);
+    const above = await logGapRecovery.former(data);
+    await log.begin(await logGapRecovery.start(data, this.#end.signal), above);
     if (origin !== null) await log.setOrigin(origin);
   }
 
@@ -212,7 +212,7 @@ export class Recorder {
     const { data, log, onLog, onRows, lease } = this.#options;
     const epoch = await log.nextEpoch(newest.epoch);
     onLog?.('error', 'The event log has a gap: a new epoch starts', { reason, epoch });
-    const rows = await logGap.rows(data, newest, epoch, this.#end.signal);
+    const rows = await logGapRecovery.rows(data, newest, epoch, this.#end.signal);
     await log.append(
       rows,
       () => lease.held(),
@@ -244,7 +244,7 @@ export class Recorder {
       this.#state = { ...this.#state, status: 'failing', error: issue };
       this.#options.onLog?.('warn', 'Recording continues after an error', { verdict, error: issue });
     }
-    const wait = backOff(verdict, this.#failures, Math.random());
+    const wait = backoffDelayMs(verdict, this.#failures, Math.random());
     this.#failures += 1;
     await pause(wait, undefined, { signal: this.#end.signal }).catch(() => {});
     return true;

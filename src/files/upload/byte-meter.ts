@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { Transform, type TransformCallback } from 'node:stream';
-import type { DiskSpace } from '../../lib/disk-space.ts';
+import type { DiskSpaceMonitor } from '../../lib/disk-space.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import { SNIFF_BYTES } from './detect-file-type.ts';
 
@@ -12,7 +12,7 @@ import { SNIFF_BYTES } from './detect-file-type.ts';
 export class UploadByteMeter extends Transform {
   readonly #hash = createHash('sha256');
   readonly #maxBytes: number;
-  readonly #space: Pick<DiskSpace, 'requireRoom'> | undefined;
+  readonly #space: Pick<DiskSpaceMonitor, 'requireRoom'> | undefined;
   #head: Buffer = Buffer.alloc(0);
   #size = 0;
 
@@ -20,7 +20,7 @@ export class UploadByteMeter extends Transform {
    * @param maxBytes maximum file size; the first byte above it fails the stream with `file-too-large`
    * @param space of the store: the stream fails with `storage-full` when none is left
    */
-  constructor(maxBytes: number, space?: Pick<DiskSpace, 'requireRoom'>) {
+  constructor(maxBytes: number, space?: Pick<DiskSpaceMonitor, 'requireRoom'>) {
     super();
     this.#space = space;
     this.#maxBytes = maxBytes;

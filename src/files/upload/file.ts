@@ -13,7 +13,7 @@ import { FILE_KEY, type FileKey, fileKey } from '../stores/file-store.ts';
 import { encodeNameForPath } from './file-name.ts';
 
 /** Properties of a file that are known after its last byte. */
-export interface StoredUpload {
+export interface UploadedFileInfo {
   readonly key: FileKey;
   readonly name: string;
   readonly type: string;
@@ -26,7 +26,7 @@ export interface StoredUpload {
 }
 
 /** A file that exists. */
-export interface StoredFile extends StoredUpload {
+export interface StoredFile extends UploadedFileInfo {
   /** Name of the store that has the bytes. */
   readonly store: string;
   readonly createdAt: Date;
@@ -114,7 +114,7 @@ export function toFileResource(file: StoredFile, base: string): FileResource {
 }
 
 /** Entity tag of the bytes (RFC 9110 section 8.8.3), strong because it is derived from the hash. */
-export function fileEntityTag(file: StoredUpload): string {
+export function fileEntityTag(file: UploadedFileInfo): string {
   return `"${file.sha256}"`;
 }
 
@@ -125,6 +125,6 @@ function damaged(field: string): MillraceError {
 }
 
 /** The key for a client's text, or undefined if no file can have that id. */
-export function parseFileKey(text: string): FileKey | undefined {
+export function parseFileId(text: string): FileKey | undefined {
   return FILE_KEY.test(text) ? fileKey(text) : undefined;
 }

@@ -77,7 +77,7 @@ export class FormFields {
  * Rejects a request whose headers say that it contains one chunk of a file, as jQuery File Upload and FilePond send.
  * @throws MillraceError `malformed-request`
  */
-export function rejectChunkedUpload(headers: IncomingHttpHeaders): void {
+export function rejectPartialFileUpload(headers: IncomingHttpHeaders): void {
   const [, first, last, total] = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(headers['content-range'] ?? '') ?? [];
   const isPart = total !== undefined && (Number(first) > 0 || Number(last) + 1 < Number(total));
   if (isPart || headers['upload-length'] !== undefined || headers['upload-offset'] !== undefined) throw isChunk();

@@ -4,7 +4,7 @@
  * download.
  */
 import { detectFileType, SNIFF_BYTES } from './detect-file-type.ts';
-import { detectTextEncoding, UTF_8 } from './text-encoding.ts';
+import { detectTextEncoding, UTF_8_CHARSET } from './text-encoding.ts';
 
 export const UNKNOWN_MEDIA_TYPE = 'application/octet-stream';
 
@@ -121,7 +121,7 @@ export async function resolveMediaType(declared: string | undefined, head: Buffe
     if (shown !== null) return isTextual(shown) ? text(shown, charset, head, shown) : plain(shown);
     // RFC 7578, 4.4: a part without a type is text. As the encoding is unspecified, only UTF-8 is accepted as text.
     const isText =
-      (declared === undefined || type === '*/*') && detectTextEncoding(head, undefined, isCut(head)) === UTF_8;
+      (declared === undefined || type === '*/*') && detectTextEncoding(head, undefined, isCut(head)) === UTF_8_CHARSET;
     return plain(isText ? 'text/plain' : UNKNOWN_MEDIA_TYPE);
   }
   if (type === 'text/*') return text('text/plain', charset, head, shown);
@@ -147,7 +147,7 @@ function plain(type: string): MediaType {
 /** A text type, if the bytes are text. Bytes that are not UTF-8 must not have a binary signature. */
 function text(type: string, charset: string | undefined, head: Buffer, shown: string | null): MediaType {
   const encoding = detectTextEncoding(head, charset, isCut(head));
-  if (encoding === UTF_8) return plain(type);
+  if (encoding === UTF_8_CHARSET) return plain(type);
   if (encoding === null || (shown !== null && !isTextual(shown))) return plain(UNKNOWN_MEDIA_TYPE);
   return { type, charset: encoding };
 }
@@ -169,7 +169,7 @@ export function isInlineType(type: string): boolean {
  * that no page can load a stored script as its own.
  */
 export function servedContentType({ type, charset }: MediaType): string {
-  const encoding = charset ?? UTF_8;
+  const encoding = charset ?? UTF_8_CHARSET;
   if (/[/](?:x-)?(?:java|ecma|j|live)script/.test(type)) return `text/plain; charset=${encoding}`;
   return type.startsWith('text/') ? `${type}; charset=${encoding}` : type;
 }

@@ -5,12 +5,12 @@
 import { once } from 'node:events';
 import { pipeline, type Readable } from 'node:stream';
 import { newId } from '../../database/json/ids.ts';
-import { parseJson } from '../../database/json/parse-json.ts';
-import type { DiskSpace } from '../../lib/disk-space.ts';
+import { parseStrictJson } from '../../database/json/parse-json.ts';
+import type { DiskSpaceMonitor } from '../../lib/disk-space.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import { type FileKey, type FileStore, fileKey } from '../stores/file-store.ts';
 import { UploadByteMeter } from './byte-meter.ts';
-import type { StoredUpload } from './file.ts';
+import type { UploadedFileInfo } from './file.ts';
 import { sanitizeFileName } from './file-name.ts';
 import { FormFields } from './form-fields.ts';
 import { resolveMediaType } from './media-type.ts';
@@ -41,12 +41,12 @@ export interface UploadDeps {
   readonly marks: UploadJournal;
   readonly maxFileBytes: number;
   /** The free space of the embedded database, if the store is in it. */
-  readonly space?: Pick<DiskSpace, 'requireRoom'> | undefined;
+  readonly space?: Pick<DiskSpaceMonitor, 'requireRoom'> | undefined;
 }
 
 /** The result of one request. Its journal entries are held until the commit or `removeStoredBytes`. */
 export interface UploadBatch {
-  readonly drafts: readonly StoredUpload[];
+  readonly drafts: readonly UploadedFileInfo[];
   /** The client's metadata of each draft, null for none. */
   readonly metadataFields: readonly unknown[];
 }
@@ -61,7 +61,7 @@ export async function storeUpload(
   expected: ExpectedFiles,
   intake: UploadDeps,
 ): Promise<UploadBatch> {
-  const drafts: StoredUpload[] = [];
+  const drafts: UploadedFileInfo[] = [];
   const metadataFields: unknown[] = [];
   const fields = new FormFields(expected);
   try {
@@ -121,7 +121,7 @@ function checkFile({ field }: MultipartPart, before: number, expected: ExpectedF
 }
 
 /** Stores one file under a new key, protected by a journal entry. */
-async function storeFile(part: MultipartPart, fileName: string, intake: UploadDeps): Promise<StoredUpload> {
+async function storeFile(part: MultipartPart, fileName: string, intake: UploadDeps): Promise<UploadedFileInfo> {
   const { fileStore, marks } = intake;
   const key = fileKey(newId().toHexString());
   const meter = new UploadByteMeter(intake.maxFileBytes, fileStore.name === 'gridfs' ? intake.space : undefined);
@@ -182,7 +182,7 @@ async function readText(part: MultipartPart, most: number): Promise<Buffer> {
 async function readCustom(part: MultipartPart): Promise<unknown> {
   const text = await readText(part, MAX_METADATA_BYTES);
   try {
-    return parseJson(text);
+    return parseStrictJson(text);
   } catch (error) {
     if (!(error instanceof MillraceError)) throw error;
     throw error.with({ message: `In the field metadata: ${error.message}`, hint: 'Send JSON in the field metadata' });

@@ -7,7 +7,7 @@ import type { Readable } from 'node:stream';
 import { Dicer } from '@fastify/busboy';
 import { MillraceError } from '../../lib/errors.ts';
 import { MAX_MULTIPART_PARTS, type MultipartPart, tooManyParts } from './multipart-upload.ts';
-import { type PartHeaders, parsePartHeaders } from './part-headers.ts';
+import { parsePartHeaders, type RawPartHeaders } from './part-headers.ts';
 
 const HEADER_LIMITS = { maxHeaderPairs: 32, maxHeaderSize: 8_192 };
 
@@ -48,7 +48,7 @@ export async function* readMultipartParts(request: IncomingMessage): AsyncGenera
       return;
     }
     bytes.once('header', (headers) => {
-      const head = parsePartHeaders(headers as PartHeaders);
+      const head = parsePartHeaders(headers as RawPartHeaders);
       if (head === null) bytes.resume();
       else if (!isDone) found.push({ ...head, bytes });
       wake();

@@ -1,7 +1,7 @@
 /** Parses the headers of one part of a form: field name, file name and type. Pure. */
 
 /** Headers of a part from the parser: by name in lower case, each character one byte. */
-export type PartHeaders = Readonly<Record<string, readonly string[] | undefined>>;
+export type RawPartHeaders = Readonly<Record<string, readonly string[] | undefined>>;
 
 export interface ParsedPartHeaders {
   readonly field: string | undefined;
@@ -14,7 +14,7 @@ export interface ParsedPartHeaders {
 const PARAMETER = /;[ \t]*([^\s=;"]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\[\s\S])*)"|([^;]*))/g;
 
 /** The parsed headers of a part, or null for a part that is not a form field. */
-export function parsePartHeaders(headers: PartHeaders): ParsedPartHeaders | null {
+export function parsePartHeaders(headers: RawPartHeaders): ParsedPartHeaders | null {
   const disposition = headers['content-disposition']?.[0] ?? '';
   if (!/^[ \t]*form-data[ \t]*(?:;|$)/i.test(disposition)) return null;
   const parameters = new Map<string, string>();

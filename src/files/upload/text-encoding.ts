@@ -1,7 +1,7 @@
 /** Detects whether bytes are text, and their encoding. Pure and independent of Node: the dashboard imports files with it, too. */
 
 /** The encoding of text without a declared one that is valid UTF-8, or ASCII. */
-export const UTF_8 = 'utf-8';
+export const UTF_8_CHARSET = 'utf-8';
 
 const ASSUMED_LEGACY = 'windows-1252';
 /** Bytes that are searched for the pattern of UTF-16 without a byte order mark. */
@@ -26,9 +26,9 @@ export function detectTextEncoding(head: Uint8Array, declared: string | undefine
   if (wide !== null) return isTextIn(wide) ? wide : null;
   // Each byte is one character in it, and its control characters are those of ASCII.
   if (!isTextIn(ASSUMED_LEGACY)) return null;
-  if (isTextIn(UTF_8)) return UTF_8;
+  if (isTextIn(UTF_8_CHARSET)) return UTF_8_CHARSET;
   const label = declared === undefined ? null : knownLabel(declared);
-  if (label !== null && label !== UTF_8 && isTextIn(label)) return label;
+  if (label !== null && label !== UTF_8_CHARSET && isTextIn(label)) return label;
   return head.some((byte) => UNDEFINED_IN_1252.has(byte)) ? null : ASSUMED_LEGACY;
 }
 

@@ -1,6 +1,6 @@
 /** Calling a function: shared by all kinds of functions, dry runs and reruns. */
 import type { Principal } from '../../auth/identity/principal.ts';
-import type { OpenTransaction } from '../../collections/open-transaction.ts';
+import type { TransactionContext } from '../../collections/open-transaction.ts';
 import type { PluginFunction } from '../plugins/plugin.ts';
 import type { OperationRecord } from '../runs/run.ts';
 import type { CallOutcome, LogLine } from '../sandbox/sandbox.ts';
@@ -23,7 +23,7 @@ export interface FunctionCall {
   /** The calling principal; null for runs that the server starts itself. `as: caller` requires one. */
   readonly caller: Principal | null;
   /** The transaction of its writes; null gives each write its own. */
-  readonly within: OpenTransaction | null;
+  readonly within: TransactionContext | null;
   /** False for a write hook: it may read and fetch, but not write. */
   readonly mayWrite: boolean;
   /** Texts that are redacted like secrets of the plugin. */
@@ -45,7 +45,7 @@ export interface CallReport {
   readonly operations: readonly OperationRecord[];
 }
 
-export interface FunctionCaller {
+export interface FunctionInvoker {
   /**
    * Never rejects because of the function's code.
    * @throws MillraceError `function-quarantined`, `functions-disabled`, and transaction conflicts that require a new

@@ -5,11 +5,11 @@
 import type { Egress } from '../../egress/egress.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import { callRedactor, type Redactor } from '../plugins/redaction.ts';
-import { type OperationRecord, runRequestId } from '../runs/run.ts';
+import { type OperationRecord, requestIdForWrites } from '../runs/run.ts';
 import type { CallOutcome, RunLimits, Sandbox } from '../sandbox/sandbox.ts';
 import { CallLogs } from './call-logs.ts';
 import { resolvePrincipal, toContextPrincipal } from './call-principal.ts';
-import type { CallReport, FunctionCall, FunctionCaller } from './call-types.ts';
+import type { CallReport, FunctionCall, FunctionInvoker } from './call-types.ts';
 import { type DocumentDeps, documentActions } from './host/document-actions.ts';
 import { fetchAction } from './host/fetch-action.ts';
 import { type FileActionDeps, fileActions } from './host/file-actions.ts';
@@ -41,7 +41,7 @@ export interface DryRunOptions {
   readonly onDone: (log: OperationRecord, argument: OperationArgument | null) => void;
 }
 
-export class FunctionRunner implements FunctionCaller {
+export class FunctionRunner implements FunctionInvoker {
   readonly #deps: FunctionRunnerDeps;
 
   constructor(deps: FunctionRunnerDeps) {
@@ -72,7 +72,7 @@ export class FunctionRunner implements FunctionCaller {
     const logs = new CallLogs(blank, call.onLog);
     const operations: OperationRecord[] = [];
     const host = new HostApi({
-      actions: this.#actions(call, { principal, request: runRequestId(run.id, run.depth), within }, pretence),
+      actions: this.#actions(call, { principal, request: requestIdForWrites(run.id, run.depth), within }, pretence),
       within,
       mayWrite,
       onError,

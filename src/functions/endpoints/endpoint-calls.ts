@@ -5,7 +5,7 @@
 import type { Principal } from '../../auth/identity/principal.ts';
 import { FairSemaphore } from '../../lib/concurrency/fair-semaphore.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import type { FunctionCaller } from '../calling/call-types.ts';
+import type { FunctionInvoker } from '../calling/call-types.ts';
 import type { ActivePlugins } from '../plugins/plugin.ts';
 import { pluginRedactor } from '../plugins/redaction.ts';
 import type { Run } from '../runs/run.ts';
@@ -16,11 +16,11 @@ import { validateResponse } from './response-filter.ts';
 
 export interface EndpointCallsDeps {
   readonly active: Pick<ActivePlugins, 'ofKind'>;
-  readonly calling: FunctionCaller;
+  readonly calling: FunctionInvoker;
   readonly recorder: RunRecorder;
   /** Called when a rerun could not start. */
   readonly onError: (error: unknown) => void;
-  readonly slots?: CallLimiter;
+  readonly slots?: CallConcurrencyLimiter;
 }
 
 export interface EndpointCallResult {
@@ -41,12 +41,12 @@ interface Given {
 
 export class EndpointCalls {
   readonly #deps: EndpointCallsDeps;
-  readonly #slots: CallLimiter;
+  readonly #slots: CallConcurrencyLimiter;
   #table: { readonly of: readonly Endpoint[]; readonly table: EndpointTable };
 
   constructor(deps: EndpointCallsDeps) {
     this.#deps = deps;
-    this.#slots = deps.slots ?? new CallLimiter();
+    this.#slots = deps.slots ?? new CallConcurrencyLimiter();
     this.#table = tableOf(deps.active.ofKind('http'));
   }
 
@@ -62,7 +62,7 @@ export class EndpointCalls {
    * @param client the rate-limit key of the caller
    * @param input JSON text
    * @param hidden texts that are redacted in everything stored of the call
-   * @throws MillraceError `rate-limited`, `overloaded`, and as `FunctionCaller.call`
+   * @throws MillraceError `rate-limited`, `overloaded`, and as `FunctionInvoker.call`
    */
   async call(
     fn: Endpoint,
@@ -129,7 +129,7 @@ export interface CallLimits {
 
 const BOUNDS: CallLimits = { running: 256, runningPerClient: 64, held: 2_000, heldPerClient: 250 };
 
-export class CallLimiter {
+export class CallConcurrencyLimiter {
   readonly #bounds: CallLimits;
   readonly #running: FairSemaphore;
   readonly #held = new Map<string, number>();

@@ -4,7 +4,7 @@
  */
 import { fieldNameProblem, type JsonPath } from '../../database/json/json-errors.ts';
 import { MAX_DOCUMENT_DEPTH } from '../../database/json/parse-json.ts';
-import { parseExactJson } from '../../lib/exact-json.ts';
+import { parseJsonExactNames } from '../../lib/exact-json.ts';
 import { isPlainObject } from '../../lib/plain-object.ts';
 
 type Fields = Record<string, unknown>;
@@ -17,7 +17,7 @@ export class InvalidHookResultError extends Error {}
  * @throws InvalidHookResultError
  */
 export function parseHookResult(text: string, count: number): readonly (Fields | null)[] {
-  const results: unknown = parseExactJson(text);
+  const results: unknown = parseJsonExactNames(text);
   if (!Array.isArray(results) || results.length !== count)
     throw new InvalidHookResultError('The number of results differs from the number of writes');
   return results.map((result: unknown) => {

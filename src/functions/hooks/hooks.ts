@@ -13,11 +13,11 @@ import type {
 } from '../../collections/write-hooks.ts';
 import type { CollectionName } from '../../database/collection-names.ts';
 import { type Issue, MillraceError } from '../../lib/errors.ts';
-import type { CallReport, FunctionCaller } from '../calling/call-types.ts';
+import type { CallReport, FunctionInvoker } from '../calling/call-types.ts';
 import { maySeeErrorDetails, toCallError } from '../calling/function-error.ts';
 import type { ActivePlugins } from '../plugins/plugin.ts';
 import { pluginRedactor, type Redactor } from '../plugins/redaction.ts';
-import { parseTriggerDepth } from '../runs/run.ts';
+import { depthFromRequestId } from '../runs/run.ts';
 import type { RunRecorder } from '../runs/run-recorder.ts';
 import type { CallOutcome } from '../sandbox/sandbox.ts';
 import { type WriteHookFunction, WriteHookIndex } from './hook-index.ts';
@@ -28,7 +28,7 @@ const POINTER = /^(?:\/(?:[^~/]|~[01])*)+$/;
 
 export interface WriteHooksDeps {
   readonly active: Pick<ActivePlugins, 'ofKind'>;
-  readonly calling: FunctionCaller;
+  readonly calling: FunctionInvoker;
   readonly recorder: Pick<RunRecorder, 'newId' | 'line' | 'recordEnd'>;
   /** Whether the server is in development mode: then every client gets the message of the error. */
   readonly isDevelopment: boolean;
@@ -68,7 +68,7 @@ export class WriteHookRunner implements WriteHooks {
     if (fn.plugin.isPlaceholder) throw unavailable(fn, maySeeErrorDetails(origin.principal, isDevelopment));
     const input = inputOf(writes, showing);
     const client = toActorId(origin.principal) ?? 'anonymous';
-    const subject = { id: recorder.newId(), fn, input, attempt: 1, depth: parseTriggerDepth(origin.request), client };
+    const subject = { id: recorder.newId(), fn, input, attempt: 1, depth: depthFromRequestId(origin.request), client };
     const isReported = maySeeErrorDetails(origin.principal, isDevelopment);
     const report = await this.#call(subject, showing, isReported);
     const { outcome, responses } = response(report.outcome, writes.length, showing.action, pluginRedactor(fn.plugin));

@@ -5,7 +5,7 @@
 import type { FastifyRequest } from 'fastify';
 import { findInexactNumber, numberProblem } from '../../database/json/json-errors.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import { parseExactJson } from '../../lib/exact-json.ts';
+import { parseJsonExactNames } from '../../lib/exact-json.ts';
 import { hasBody, queryString } from '../../lib/request.ts';
 import type { Endpoint } from '../endpoints/endpoint-table.ts';
 
@@ -123,7 +123,7 @@ function withTexts(text: string): string {
 
 function parsed(text: string): string {
   try {
-    return JSON.stringify(parseExactJson(text));
+    return JSON.stringify(parseJsonExactNames(text));
   } catch (cause) {
     if (cause instanceof RangeError)
       throw new MillraceError('json-too-deep', 'The body is nested too deeply', { cause });

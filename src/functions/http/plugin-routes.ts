@@ -19,7 +19,7 @@ import type { Policies } from '../../policies/policies.ts';
 import { createAdminScopeGuard } from '../../policies/require-scope.ts';
 import { PLUGIN_BODY, PLUGIN_PATCH, SECRET_BODY } from '../plugins/plugin-body.ts';
 import type { PluginViews } from '../plugins/plugin-views.ts';
-import type { PluginChange, Plugins } from '../plugins/plugins.ts';
+import type { PluginChangeRequest, Plugins } from '../plugins/plugins.ts';
 import {
   PLUGIN_DETAILS_SHAPE,
   PLUGIN_SHAPE,
@@ -178,7 +178,7 @@ const URL = '/admin/plugins';
 export async function pluginRoutes(app: FastifyInstance, options: PluginRoutesOptions): Promise<void> {
   const { policies, plugins, shown } = options;
   const enter = createAdminScopeGuard(policies, '_admin');
-  const changeOf = (request: FastifyRequest<OnPlugin>, action: ResourceAction): PluginChange => ({
+  const changeOf = (request: FastifyRequest<OnPlugin>, action: ResourceAction): PluginChangeRequest => ({
     name: request.params.name,
     stamp: stampFromPrincipal(enter(request, action), request.id),
     condition: parseVersionPrecondition(request.headers),

@@ -5,7 +5,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { formatStreamEventId } from '../../lib/streaming/stream-ids.ts';
 import type { LiveRuns, RunRef } from '../runs/live-runs.ts';
-import { type Run, withoutUserData } from '../runs/run.ts';
+import { type Run, redactRunError } from '../runs/run.ts';
 
 /** Maximum buffer of one client, in characters. */
 export const MAX_STREAM_BUFFER_CHARACTERS = 512 * 1024;
@@ -40,7 +40,7 @@ export async function* streamRunEvents(deps: RunEventsDeps): AsyncGenerator<Buff
     wake.abort();
   };
   const end = live.watch({
-    onRun: (run: Run) => void (matches(run) && push('run', mayReadUsers ? run : withoutUserData(run))),
+    onRun: (run: Run) => void (matches(run) && push('run', mayReadUsers ? run : redactRunError(run))),
     onLine: (run, line) => {
       if (!matches(run) || (run.restricted && !mayReadUsers)) return;
       push('line', { run: run.id, plugin: run.plugin, function: run.function, ...line });

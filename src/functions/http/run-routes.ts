@@ -14,12 +14,12 @@ import { pageLinks } from '../../query/page/page-links.ts';
 import type { FunctionReruns } from '../function-reruns.ts';
 import { MAX_REPLAYED_EVENTS } from '../queue/trigger-replays.ts';
 import type { LiveRuns } from '../runs/live-runs.ts';
-import { RUN_STATES, type Run, type RunDetails, withoutUserData } from '../runs/run.ts';
+import { RUN_STATES, type Run, type RunDetails, redactRunError } from '../runs/run.ts';
 import { type RunRow, toRun, toRunDetails } from '../runs/run-row.ts';
 import type { RunQuery, RunStore } from '../runs/run-store.ts';
 import { FUNCTION_NAME_PARAMETER, PLUGIN_NAME_PARAMETER } from './plugin-routes.ts';
 import { RUN_DETAILS_SHAPE, RUN_SHAPE, TRIGGER_REPLAY_BODY, TRIGGER_REPLAY_SHAPE } from './run-schemas.ts';
-import { sendRunStream } from './run-stream.ts';
+import { streamLiveRuns } from './run-stream.ts';
 
 const MAX_RUNS_PER_PAGE = 1_000;
 
@@ -135,7 +135,7 @@ export async function runRoutes(app: FastifyInstance, options: RunRoutesOptions)
   app.addHook('preClose', async () => closing.abort());
 
   const mayReadUsers = ({ principal }: FastifyRequest) => policies.find(principal, 'read', '_admin:accounts') !== null;
-  const shown = (request: FastifyRequest, run: Run): Run => (mayReadUsers(request) ? run : withoutUserData(run));
+  const shown = (request: FastifyRequest, run: Run): Run => (mayReadUsers(request) ? run : redactRunError(run));
 
   const requireRun = async (id: string): Promise<RunRow> => {
     const row = await runs.store.find(id);
@@ -162,7 +162,7 @@ export async function runRoutes(app: FastifyInstance, options: RunRoutesOptions)
       'millrace-hint',
       'Input, result, log lines and messages can contain data of users, which you have no permission to read',
     );
-    return { ...withoutUserData(run), ...withoutContent(details) };
+    return { ...redactRunError(run), ...withoutContent(details) };
   });
 
   app.post<OnRun>(`${URL}/:id/rerun`, { config: RUN_OPERATIONS.rerun }, async (request, reply) => {
@@ -188,7 +188,7 @@ export async function runRoutes(app: FastifyInstance, options: RunRoutesOptions)
   );
 
   app.get(`${URL}/live`, { config: { ...RUN_OPERATIONS.live, streams: true } }, (request, reply) =>
-    sendRunStream({ policies, streamedResponses, live: runs.live, closing: closing.signal }, request, reply),
+    streamLiveRuns({ policies, streamedResponses, live: runs.live, closing: closing.signal }, request, reply),
   );
 }
 

@@ -27,7 +27,7 @@ export interface RunStreamDeps {
  * Responds with the stream.
  * @throws MillraceError `overloaded` and those of policies and parameters
  */
-export function sendRunStream(
+export function streamLiveRuns(
   { policies, streamedResponses, live, closing }: RunStreamDeps,
   request: FastifyRequest,
   reply: FastifyReply,

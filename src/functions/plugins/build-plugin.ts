@@ -15,7 +15,7 @@ export interface UsablePlugin {
 }
 
 /** The state shared by all versions of a plugin. */
-export interface PluginState {
+export interface PluginSharedState {
   readonly from: Plugin['from'];
   readonly enabled: boolean;
   /** Names of functions. */
@@ -25,7 +25,7 @@ export interface PluginState {
 }
 
 /** @param usable with a valid manifest */
-export function toPlugin(usable: UsablePlugin, { from, enabled, quarantined, secrets }: PluginState): Plugin {
+export function toPlugin(usable: UsablePlugin, { from, enabled, quarantined, secrets }: PluginSharedState): Plugin {
   const { manifest, bundle, version, readsUsers } = usable;
   const named = (manifest.secrets ?? []).flatMap((name): readonly (readonly [string, string])[] => {
     const value = Object.hasOwn(secrets, name) ? secrets[name] : undefined;

@@ -15,13 +15,13 @@ import { EVERY_COLLECTION, type Manifest } from './manifest/manifest.ts';
 import { formatDiagnostic, type PluginDiagnostic } from './manifest/plugin-error.ts';
 import type { Plugin } from './plugin.ts';
 import { defaultPluginRow, PLUGINS_COLLECTION, type PluginRow } from './store/plugin-row.ts';
-import { NO_SECRETS, type PluginSecretStore, type PluginSecrets } from './store/plugin-secret-store.ts';
+import { NO_SECRETS, type PluginSecretStore, type StoredPluginSecrets } from './store/plugin-secret-store.ts';
 import type { PluginStore } from './store/plugin-store.ts';
 import type { StoredVersion, VersionStore } from './store/version-store.ts';
 import {
+  failedPluginValidation,
   findRouteConflicts,
   listFunctionRoutes,
-  unvalidatedPlugin,
   type ValidatedPlugin,
   validateFolderPlugin,
   validateStoredPlugin,
@@ -51,7 +51,7 @@ export interface LoadedPlugin {
   readonly name: string;
   readonly from: Plugin['from'];
   readonly row: PluginRow;
-  readonly secrets: PluginSecrets;
+  readonly secrets: StoredPluginSecrets;
   /** The newest or activated version: its manifest, if it can be read. */
   readonly manifest: Manifest | null;
   readonly version: string;
@@ -76,7 +76,7 @@ interface Known {
 
 interface Snapshot {
   readonly rows: readonly PluginRow[];
-  readonly secrets: ReadonlyMap<string, PluginSecrets>;
+  readonly secrets: ReadonlyMap<string, StoredPluginSecrets>;
   /** By plugin, of those that are not loaded yet. */
   readonly versions: ReadonlyMap<string, StoredVersion>;
 }
@@ -232,7 +232,7 @@ export class PluginLoader {
       return await validateFolderPlugin(folder, this.#deps.sandbox);
     } catch (error) {
       this.#deps.onError(error);
-      return unvalidatedPlugin(folder);
+      return failedPluginValidation(folder);
     }
   }
 
@@ -240,7 +240,7 @@ export class PluginLoader {
   #created(
     from: Plugin['from'],
     row: PluginRow,
-    secrets: PluginSecrets,
+    secrets: StoredPluginSecrets,
     { usable }: ValidatedPlugin,
     taken: ReadonlyMap<string, string>,
   ): Omit<Known, 'validated'> {

@@ -11,7 +11,7 @@ import { pluginEtag, pluginNotFound, pluginVersionNotFound } from './plugins.ts'
 import type { PluginVersionInfo, StoredVersion } from './store/version-store.ts';
 
 /** Run statistics of functions. Functions without runs have no entry. */
-export interface FunctionStats {
+export interface FunctionStatsReader {
   /** @param ids `plugin/name` */
   of(ids: readonly string[]): Promise<
     ReadonlyMap<
@@ -65,7 +65,7 @@ export interface PluginViewsDeps {
   readonly stores: PluginStores;
   readonly transactions: Pick<Transactions, 'run'>;
   readonly loader: PluginLoader;
-  readonly figures: FunctionStats;
+  readonly figures: FunctionStatsReader;
 }
 
 export class PluginViews {

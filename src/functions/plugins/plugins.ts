@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto';
 import type { ClientSession } from 'mongodb';
 import type { AuditEvents } from '../../database/audit-events.ts';
-import { type ChangeStamp, SYSTEM_STAMP } from '../../database/system-collection.ts';
+import { type ChangeStamp, SYSTEM_CHANGE_STAMP } from '../../database/system-collection.ts';
 import type { Transactions } from '../../database/transactions.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import { validateBody } from '../../lib/parse-body.ts';
@@ -29,14 +29,14 @@ export interface PluginsDeps {
 }
 
 /** A change of one plugin. */
-export interface PluginChange {
+export interface PluginChangeRequest {
   readonly name: string;
   /** Called with the version to be replaced, null if there is none; it throws to reject the change. */
   readonly condition: (version: string | null) => void;
   readonly stamp: ChangeStamp;
 }
 
-type UnconditionalChange = Omit<PluginChange, 'condition'>;
+type UnconditionalChange = Omit<PluginChangeRequest, 'condition'>;
 
 type Secrets = Readonly<Record<string, string>>;
 
@@ -54,7 +54,7 @@ export class Plugins {
    * @throws MillraceError `body-required`, `invalid-body`, `invalid-plugin`, `plugin-in-folder`, `too-many-plugins`, `forbidden`,
    * what the condition throws
    */
-  async put(body: unknown, { name, condition, stamp }: PluginChange, readsUsers: boolean): Promise<boolean> {
+  async put(body: unknown, { name, condition, stamp }: PluginChangeRequest, readsUsers: boolean): Promise<boolean> {
     const { stores, sandbox } = this.#deps;
     this.#refuseFolder(name);
     const { manifest, files, bundle, note: log } = await readUploadedPlugin(body, { name, readsUsers, sandbox });
@@ -83,7 +83,7 @@ export class Plugins {
    * Enables or disables a plugin.
    * @throws MillraceError `invalid-body`, `plugin-not-found`, what the condition throws
    */
-  async patch(body: unknown, { name, condition, stamp }: PluginChange): Promise<void> {
+  async patch(body: unknown, { name, condition, stamp }: PluginChangeRequest): Promise<void> {
     const { enabled } = validateBody(PLUGIN_PATCH, body);
     await this.#change(name, async (found, session) => {
       const before = this.#existing(name, found);
@@ -96,7 +96,7 @@ export class Plugins {
    * Deletes a plugin with its versions and secrets. Its runs are kept.
    * @throws MillraceError `plugin-not-found`, `plugin-in-folder`
    */
-  async remove({ name, condition, stamp }: PluginChange): Promise<void> {
+  async remove({ name, condition, stamp }: PluginChangeRequest): Promise<void> {
     const { plugins, versions, secrets } = this.#deps.stores;
     this.#refuseFolder(name);
     await this.#change(name, async (found, session) => {
@@ -114,7 +114,7 @@ export class Plugins {
    * @throws MillraceError `plugin-not-found` also when the version is not stored, `plugin-in-folder`, `invalid-plugin` when
    * another plugin now has one of its routes, what the condition throws
    */
-  async activate(number: number, { name, condition, stamp }: PluginChange): Promise<void> {
+  async activate(number: number, { name, condition, stamp }: PluginChangeRequest): Promise<void> {
     const { versions } = this.#deps.stores;
     this.#refuseFolder(name);
     await this.#change(name, async (found, session) => {
@@ -186,8 +186,8 @@ export class Plugins {
       const before = found ?? defaultPluginRow(name);
       if (before.quarantined.some((one) => one.function === fn)) return;
       const quarantined = [...before.quarantined, { function: fn, reason, at: new Date() }];
-      await stores.plugins.save(found, { ...before, quarantined }, SYSTEM_STAMP, session);
-      await activity.record('system.function.quarantined', { function: id, reason }, SYSTEM_STAMP, session);
+      await stores.plugins.save(found, { ...before, quarantined }, SYSTEM_CHANGE_STAMP, session);
+      await activity.record('system.function.quarantined', { function: id, reason }, SYSTEM_CHANGE_STAMP, session);
     });
   }
 

@@ -3,7 +3,7 @@ import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { UsablePlugin } from './build-plugin.ts';
 import { compileAndCheck } from './compile/compile.ts';
 import type { FolderPlugin } from './folders/read-plugin.ts';
-import { type DeclaredHook, HOOKS_ON_EVERY_WRITE, readDeclaredHooks } from './manifest/declared-hooks.ts';
+import { type DeclaredHook, readDeclaredHooks, UNREADABLE_MANIFEST_HOOKS } from './manifest/declared-hooks.ts';
 import { routePatternsOf } from './manifest/endpoint-paths.ts';
 import type { Manifest } from './manifest/manifest.ts';
 import { readManifest } from './manifest/manifest-rules.ts';
@@ -32,7 +32,7 @@ export function validationKeyOf({ version, digest, readsUsers }: PluginRow): str
 /** @param stored null if the version is not stored */
 export async function validateStoredPlugin(row: PluginRow, stored: StoredVersion | null): Promise<ValidatedPlugin> {
   const { _id: name, readsUsers } = row;
-  const hooks = stored === null ? HOOKS_ON_EVERY_WRITE : readDeclaredHooks(parsed(stored.manifest));
+  const hooks = stored === null ? UNREADABLE_MANIFEST_HOOKS : readDeclaredHooks(parsed(stored.manifest));
   const validated = { key: validationKeyOf(row), manifest: null, version: String(row.version), usable: null, hooks };
   if (stored === null) return { ...validated, diagnostics: [{ pointer: '', message: 'This version is not stored' }] };
   // It was validated when it was stored, but another program or an earlier version may have written it.
@@ -74,7 +74,7 @@ export async function validateFolderPlugin(
 }
 
 /** The result for a folder that could not be validated. */
-export function unvalidatedPlugin({ digest, manifest, hooks }: FolderPlugin): ValidatedPlugin {
+export function failedPluginValidation({ digest, manifest, hooks }: FolderPlugin): ValidatedPlugin {
   const diagnostics = [{ pointer: '', message: 'The scripts could not be checked' }];
   return { key: '', manifest, version: versionOf(digest), usable: null, diagnostics, hooks };
 }

@@ -2,7 +2,7 @@
  * Jobs: later runs of a function, scheduled by other runs in the transaction of their writes. They can be listed and
  * canceled. Scheduling records an event, which notifies the process that runs the queue.
  */
-import type { OpenTransaction } from '../../collections/open-transaction.ts';
+import type { TransactionContext } from '../../collections/open-transaction.ts';
 import type { AuditEvents } from '../../database/audit-events.ts';
 import type { ChangeStamp } from '../../database/system-collection.ts';
 import { MillraceError } from '../../lib/errors.ts';
@@ -44,7 +44,7 @@ export class Jobs implements JobScheduler {
   }
 
   /** @throws MillraceError `function-limits-exceeded` for a long input, and when too many jobs of the plugin wait already */
-  async schedule(job: NewJob, within: OpenTransaction | null): Promise<{ readonly id: string }> {
+  async schedule(job: NewJob, within: TransactionContext | null): Promise<{ readonly id: string }> {
     const { store, activity } = this.#deps;
     const { fn, input, at, depth, restricted, request } = job;
     if (Buffer.byteLength(input) > MAX_STORED_TEXT_BYTES) {

@@ -3,7 +3,7 @@
  * all FIFO groups. Requesting it records an event, which notifies the process that runs the queue.
  */
 import type { AuditEvents } from '../../database/audit-events.ts';
-import { SYSTEM_STAMP } from '../../database/system-collection.ts';
+import { SYSTEM_CHANGE_STAMP } from '../../database/system-collection.ts';
 import type { PluginFunction } from '../plugins/plugin.ts';
 import type { Run } from '../runs/run.ts';
 import type { RunQueue } from '../runs/run-queue-interface.ts';
@@ -42,7 +42,7 @@ export class QueueReruns implements RunQueue {
       ...{ now: at, dueAt: at, more },
     });
     await store.insert([run]);
-    await activity.record('system.run.queued', { function: fn.id, run: id, at: null }, SYSTEM_STAMP);
+    await activity.record('system.run.queued', { function: fn.id, run: id, at: null }, SYSTEM_CHANGE_STAMP);
     return toRun(run);
   }
 }

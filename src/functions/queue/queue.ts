@@ -10,7 +10,7 @@ import { systemEventType } from '../../events/log/event.ts';
 import type { LogRow } from '../../events/log/log-row.ts';
 import type { LogPosition } from '../../events/log/position.ts';
 import type { EventServices } from '../../events/services.ts';
-import type { FunctionCaller } from '../calling/call-types.ts';
+import type { FunctionInvoker } from '../calling/call-types.ts';
 import type { ActivePlugins } from '../plugins/plugin.ts';
 import { PLUGINS_COLLECTION } from '../plugins/store/plugin-row.ts';
 import type { RunError } from '../runs/run.ts';
@@ -49,7 +49,7 @@ export interface FunctionQueueDeps {
   readonly active: ActivePlugins;
   /** Activates plugin changes stored before this call. */
   readonly reload: () => Promise<void>;
-  readonly calling: FunctionCaller;
+  readonly calling: FunctionInvoker;
   /** Stops running code when this process ends. */
   readonly interrupt: () => Promise<void>;
   /** Transactions for runs; created for the first run that needs one. */

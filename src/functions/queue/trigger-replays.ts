@@ -32,7 +32,7 @@ export interface TriggerReplayRequest {
   readonly types: readonly string[] | null;
 }
 
-export interface ReplayedRange {
+export interface TriggerReplayProgress {
   /** The number of created runs. */
   readonly count: number;
   /** The position up to which the log was read. */
@@ -72,7 +72,7 @@ export class TriggerReplays {
     fn: PluginFunction<'trigger'>,
     requested: TriggerReplayRequest,
     stamp: ChangeStamp,
-  ): Promise<ReplayedRange> {
+  ): Promise<TriggerReplayProgress> {
     const { store, events, activity, most = MAX_REPLAYED_EVENTS } = this.#deps;
     let position = await events.feed.usable(requested.since);
     const until = requested.until === null ? events.tail.position : await events.feed.usable(requested.until);

@@ -14,7 +14,7 @@ export interface RunWatcher {
 }
 
 /** A run of another process, with its log lines. */
-export interface RemoteRun {
+export interface OtherProcessRun {
   readonly run: Run;
   readonly lines: readonly LogLine[];
 }
@@ -23,13 +23,13 @@ export interface RemoteRun {
  * Follows the collection of runs. Calls back for each run that was stored or has changed.
  * @returns a function that stops it
  */
-export type RunFollower = (onRun: (foreign: RemoteRun) => void) => () => void;
+export type SubscribeToRuns = (onRun: (foreign: OtherProcessRun) => void) => () => void;
 
 /** Maximum remembered states of reported runs: states that are stored after more than these are reported twice. */
 const MAX_REPORTED = 10_000;
 
 export class LiveRuns {
-  readonly #follow: RunFollower;
+  readonly #follow: SubscribeToRuns;
   readonly #here: RunWatcher | null;
   readonly #watchers = new Set<RunWatcher>();
   /** States already reported, so that runs of this process are not reported again when they come back from the database. */
@@ -37,7 +37,7 @@ export class LiveRuns {
   #unfollow: (() => void) | null = null;
 
   /** @param here receives the runs of this process only, until it ends */
-  constructor(follow: RunFollower, here: RunWatcher | null = null) {
+  constructor(follow: SubscribeToRuns, here: RunWatcher | null = null) {
     this.#follow = follow;
     this.#here = here;
   }
@@ -78,7 +78,7 @@ export class LiveRuns {
     for (const { onLine } of this.#watchers) onLine(run, line);
   }
 
-  #reportForeign({ run, lines }: RemoteRun): void {
+  #reportForeign({ run, lines }: OtherProcessRun): void {
     if (!this.#isNew(run)) return;
     // A run of this process may come back from the database before its end was reported.
     const missed = this.#reported.has(linesOf(run)) ? [] : lines;

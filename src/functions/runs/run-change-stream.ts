@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { decodeDocumentMap } from '../../database/bson/stored-document.ts';
 import { readChangeStream } from '../../database/cursors/change-stream.ts';
 import type { Mongo } from '../../database/mongo.ts';
-import type { RunFollower } from './live-runs.ts';
+import type { SubscribeToRuns } from './live-runs.ts';
 import { RUNS_COLLECTION, type RunRow, toRun } from './run-row.ts';
 
 const AGAIN_MS = 1_000;
@@ -20,7 +20,7 @@ export interface RunFollowDeps {
   readonly onError: (error: unknown) => void;
 }
 
-export function followRuns({ log, read, onError }: RunFollowDeps): RunFollower {
+export function followRuns({ log, read, onError }: RunFollowDeps): SubscribeToRuns {
   return (onRun) => {
     const end = new AbortController();
     const { signal } = end;

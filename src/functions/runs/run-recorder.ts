@@ -7,7 +7,7 @@ import type { LogLine } from '../sandbox/sandbox.ts';
 import type { LiveRuns, RunRef } from './live-runs.ts';
 import type { Run } from './run.ts';
 import type { RunStorageBudget } from './run-budget.ts';
-import { type ExecutedCall, type RunReport, toEndedRunRow, toRunState } from './run-result.ts';
+import { type CallToRecord, type RunReport, toEndedRunRow, toRunState } from './run-result.ts';
 import { newRunId, type RunRow, runSizeBytes, toRun } from './run-row.ts';
 
 const KEPT_SHARE = 0.01;
@@ -39,7 +39,7 @@ export class RunRecorder {
    * Reports a run that is not awaited to watchers.
    * @returns the run as it starts
    */
-  recordStart({ id, fn, attempt }: Pick<ExecutedCall, 'id' | 'fn' | 'attempt'>): Run {
+  recordStart({ id, fn, attempt }: Pick<CallToRecord, 'id' | 'fn' | 'attempt'>): Run {
     const now = new Date();
     const run: Run = {
       id,
@@ -79,7 +79,7 @@ export class RunRecorder {
    * @param always store it in any case
    * @returns whether the run is stored
    */
-  recordEnd(subject: ExecutedCall, report: RunReport, always = false): boolean {
+  recordEnd(subject: CallToRecord, report: RunReport, always = false): boolean {
     const { counts, live, batches, budget, random = Math.random } = this.#deps;
     const { fn, client } = subject;
     const state = toRunState(report.outcome);

@@ -4,10 +4,10 @@ import type { PluginFunction } from '../plugins/plugin.ts';
 import { callRedactor, type Redactor } from '../plugins/redaction.ts';
 import type { CallOutcome, LogLine } from '../sandbox/sandbox.ts';
 import type { OperationRecord, RunError, RunState } from './run.ts';
-import { type RunRow, runExpiry, toStoredText } from './run-row.ts';
+import { omitOversizedText, type RunRow, runExpiry } from './run-row.ts';
 
 /** The executed call. */
-export interface ExecutedCall {
+export interface CallToRecord {
   readonly id: string;
   readonly fn: PluginFunction;
   /** JSON text. */
@@ -54,11 +54,11 @@ function keptResult(outcome: CallOutcome, blank: Redactor): string | null {
 }
 
 /** The row of a run that is stored when it has ended. */
-export function toEndedRunRow({ id, fn, input, hidden, attempt, depth }: ExecutedCall, report: RunReport): RunRow {
+export function toEndedRunRow({ id, fn, input, hidden, attempt, depth }: CallToRecord, report: RunReport): RunRow {
   const { outcome, startedAt, durationMs, logs, operations } = report;
   const blank = callRedactor(fn.plugin, hidden);
-  const kept = toStoredText(blank(input));
-  const result = toStoredText(keptResult(outcome, blank));
+  const kept = omitOversizedText(blank(input));
+  const result = omitOversizedText(keptResult(outcome, blank));
   return {
     _id: id,
     plugin: fn.plugin.name,

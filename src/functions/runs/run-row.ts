@@ -42,7 +42,7 @@ export function runExpiry(end: Date): Date {
 }
 
 /** A text as it is stored: null if it is longer than {@link MAX_STORED_TEXT_BYTES}, with its size in bytes. */
-export function toStoredText(text: string | null): { readonly text: string | null; readonly bytes: number } {
+export function omitOversizedText(text: string | null): { readonly text: string | null; readonly bytes: number } {
   const bytes = text === null ? 0 : Buffer.byteLength(text);
   return { text: bytes > MAX_STORED_TEXT_BYTES ? null : text, bytes };
 }

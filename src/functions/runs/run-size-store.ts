@@ -4,7 +4,7 @@ import { withTranslatedErrors } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
 import { RUNS_COLLECTION, type RunRow } from './run-row.ts';
 
-export class RunSizeStore {
+export class RunRetentionStore {
   readonly #rows: Collection<RunRow>;
 
   constructor({ log }: Pick<Mongo, 'log'>) {

@@ -73,12 +73,12 @@ export const MAX_TRIGGER_DEPTH = 8;
  * The request id of a run's writes. It carries the depth of the run, so that the events of its writes tell the length of the
  * chain of triggers.
  */
-export function runRequestId(run: string, depth: number): string {
+export function requestIdForWrites(run: string, depth: number): string {
   return `${run}.${depth}`;
 }
 
 /** The depth of the run that caused a change; 0 for a change that no run caused. */
-export function parseTriggerDepth(request: string | null): number {
+export function depthFromRequestId(request: string | null): number {
   const depth = /^run_[\w-]+\.(\d{1,2})$/.exec(request ?? '')?.[1];
   return depth === undefined ? 0 : Number(depth);
 }
@@ -86,7 +86,7 @@ export function parseTriggerDepth(request: string | null): number {
 const HIDDEN = 'Not shown: it can contain data of users';
 
 /** A run for an administrator without access to users: without the code's error message. */
-export function withoutUserData(run: Run): Run {
+export function redactRunError(run: Run): Run {
   if (!run.restricted || run.error === null) return run;
   return { ...run, error: { code: publicErrorCode(run.error), message: HIDDEN, stack: null } };
 }

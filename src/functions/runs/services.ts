@@ -13,7 +13,7 @@ import { formatLogLines, formatRunEnd } from './run-log-format.ts';
 import { RunRecorder } from './run-recorder.ts';
 import { RunRetention } from './run-retention.ts';
 import { runSizeBytes } from './run-row.ts';
-import { RunSizeStore } from './run-size-store.ts';
+import { RunRetentionStore } from './run-size-store.ts';
 import { RunStore } from './run-store.ts';
 
 export interface RunServices {
@@ -63,7 +63,7 @@ export function createRunServices(deps: RunServicesDeps): RunServices {
   };
   const follow = followRuns({ log: mongo.log, read: (ids) => store.findAll(ids), onError });
   const live = new LiveRuns(follow, report === null ? null : inWords(report));
-  const retention = new RunRetention({ store: new RunSizeStore(mongo), allowed: records, onError });
+  const retention = new RunRetention({ store: new RunRetentionStore(mongo), allowed: records, onError });
   cleanup.adopt(retention, (it) => it.stop());
   return {
     store,

@@ -20,9 +20,9 @@ export const MAX_LOG_BYTES = 65_536;
 /** Bytes of one argument, as JSON text. */
 export const MAX_ARGUMENT_BYTES = 1_048_576;
 /** Bytes of one result, as JSON text. A longer one fails inside with `function-limits-exceeded`. */
-export const MAX_RESULT_BYTES = 5 * 1_048_576;
+export const MAX_OPERATION_RESULT_BYTES = 5 * 1_048_576;
 /** Bytes of a result that contains base64 (`files.bytes` and `fetch`): 5 MB of bytes, and the JSON around them. */
-export const MAX_BASE64_RESULT_BYTES = 7 * 1_048_576;
+export const MAX_OPERATION_BASE64_BYTES = 7 * 1_048_576;
 
 /** `list`: the query of a collection, in JSON. */
 export interface ListDocumentsArgument {
@@ -136,5 +136,5 @@ export interface HostResults {
 
 /** The maximum bytes of an operation's result, as JSON text. */
 export function maxResultBytes(operation: HostOperation): number {
-  return operation === 'files.bytes' || operation === 'fetch' ? MAX_BASE64_RESULT_BYTES : MAX_RESULT_BYTES;
+  return operation === 'files.bytes' || operation === 'fetch' ? MAX_OPERATION_BASE64_BYTES : MAX_OPERATION_RESULT_BYTES;
 }

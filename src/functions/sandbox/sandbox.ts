@@ -100,7 +100,7 @@ export interface SandboxCall {
 }
 
 /** Of a `beforeWrite` that threw a Refusal. */
-export interface CallRefusal {
+export interface WriteHookRefusal {
   readonly kind: 'refusal';
   readonly message: string;
   readonly code: string | null;
@@ -115,7 +115,7 @@ export type CallOutcome =
   | { readonly kind: 'value'; readonly value: string; readonly cpuMs: number }
   /** Of an HTTP function that returned undefined (204 without a body) or a Response. */
   | { readonly kind: 'response'; readonly response: FunctionResponse; readonly cpuMs: number }
-  | (CallRefusal & { readonly cpuMs: number })
+  | (WriteHookRefusal & { readonly cpuMs: number })
   | {
       readonly kind: 'error';
       readonly code: CallErrorCode;

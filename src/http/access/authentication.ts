@@ -6,7 +6,7 @@
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Authenticator } from '../../auth/authenticator.ts';
-import { ANONYMOUS, type ClientPrincipal } from '../../auth/identity/principal.ts';
+import { ANONYMOUS, type RequestPrincipal } from '../../auth/identity/principal.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import type { BadCredentialThrottle } from './rate-limit.ts';
 
@@ -64,7 +64,7 @@ async function withoutOwn(
 }
 
 /** For contexts without credentials: every request is anonymous. */
-export const anonymousAccess = fp(
+export const skipAuthentication = fp(
   async (app) => {
     app.addHook('onRequest', (request, _reply, done) => {
       setPrincipal(request, ANONYMOUS);
@@ -75,7 +75,7 @@ export const anonymousAccess = fp(
 );
 
 /** Sets the authenticated principal; impersonation may replace it later (impersonation.ts). */
-export function setPrincipal(request: FastifyRequest, principal: ClientPrincipal): void {
+export function setPrincipal(request: FastifyRequest, principal: RequestPrincipal): void {
   request.principal = principal;
   request.asker = principal;
   request.as = null;
@@ -87,7 +87,7 @@ const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
  * Rejects read-only API keys on every route that could change something, whatever the route itself requires of the
  * policies. Register it after authentication.
  */
-export const readOnlyKeys = fp(
+export const readOnlyKeyGuard = fp(
   async (app) => {
     app.addHook('onRequest', (request, _reply, done) => {
       const { principal, method, routeOptions } = request;

@@ -3,7 +3,7 @@
  * policies. For others the request header is ignored.
  */
 import fp from 'fastify-plugin';
-import type { PolicyDecision } from '../../policies/evaluation.ts';
+import type { AccessDecision } from '../../policies/evaluation.ts';
 import type { Policies } from '../../policies/policies.ts';
 
 /** Maximum characters of the header. */
@@ -19,7 +19,7 @@ export interface ExplainPoliciesOptions {
  */
 export const explainPolicies = fp<ExplainPoliciesOptions>(
   async (app, { policies }) => {
-    const explained = new WeakMap<object, readonly PolicyDecision[]>();
+    const explained = new WeakMap<object, readonly AccessDecision[]>();
 
     app.addHook('onRequest', (request, _reply, done) => {
       if (request.headers['millrace-explain'] === '1' && policies.find(request.asker, 'read', '_admin') !== null) {
@@ -40,7 +40,7 @@ export const explainPolicies = fp<ExplainPoliciesOptions>(
 );
 
 /** JSON in ASCII: ids of policies and names of collections contain nothing else. */
-function toHeader(decisions: readonly PolicyDecision[]): string {
+function toHeader(decisions: readonly AccessDecision[]): string {
   let header = '';
   for (const decision of decisions) {
     const longer = `${header}${header === '' ? '' : ','}${JSON.stringify(decision)}`;

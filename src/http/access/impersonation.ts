@@ -7,8 +7,8 @@
 import fp from 'fastify-plugin';
 import { IMPERSONATION_TARGET_SYNTAX, parseImpersonationTarget } from '../../auth/identity/impersonation-target.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import type { RouteDeclaration } from '../../openapi/operation.ts';
-import type { Impersonation } from '../../policies/revalidation/impersonation.ts';
+import type { OpenApiRouteDeclaration } from '../../openapi/operation.ts';
+import type { ImpersonationService } from '../../policies/revalidation/impersonation.ts';
 import { generalOperation } from '../openapi/openapi.ts';
 
 const HEADER = 'millrace-as';
@@ -16,8 +16,8 @@ const HEADER = 'millrace-as';
 /** Rejects the header wherever a route does not accept it. Register it for all contexts. */
 export const rejectImpersonatedWrites = fp(
   async (app) => {
-    const known = new WeakMap<RouteDeclaration, boolean>();
-    const takes = (declaration: RouteDeclaration): boolean => {
+    const known = new WeakMap<OpenApiRouteDeclaration, boolean>();
+    const takes = (declaration: OpenApiRouteDeclaration): boolean => {
       const takesIt =
         known.get(declaration) ?? (declaration.kind !== 'outside' && generalOperation(declaration).as === true);
       known.set(declaration, takesIt);
@@ -40,11 +40,11 @@ export const rejectImpersonatedWrites = fp(
 );
 
 export interface ImpersonationOptions {
-  readonly impersonation: Impersonation;
+  readonly impersonation: ImpersonationService;
 }
 
 /** Register it after the rate limit: the rate is that of the administrator. */
-export const impersonationHeader = fp<ImpersonationOptions>(
+export const impersonationHook = fp<ImpersonationOptions>(
   async (app, { impersonation }) => {
     app.addHook('onRequest', (request, _reply, done) => {
       const given = request.headers[HEADER];

@@ -9,7 +9,7 @@
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Authenticator } from '../../auth/authenticator.ts';
-import type { ClientPrincipal } from '../../auth/identity/principal.ts';
+import type { RequestPrincipal } from '../../auth/identity/principal.ts';
 import { type ReconnectTokenBinding, STREAM_LIFETIME_MS } from '../../auth/tokens/stream-reconnect-tokens.ts';
 import { queryString } from '../../lib/request.ts';
 import { parseLastEventId } from '../../lib/streaming/stream-ids.ts';
@@ -48,7 +48,7 @@ export const streamTickets = fp<StreamTicketsOptions>(
     async function open(
       ticket: string,
       request: FastifyRequest,
-    ): Promise<{ principal: ClientPrincipal; pass: string | null }> {
+    ): Promise<{ principal: RequestPrincipal; pass: string | null }> {
       const { origin, cookie: cookies } = request.headers;
       const use: ReconnectTokenBinding = { ticket, origin, path: pathOf(request) };
       const pass = parseLastEventId(request.headers['last-event-id']).pass ?? passOf(cookies);

@@ -97,7 +97,7 @@ export class UniqueTypeNames {
 }
 
 /** Whether generators might name something else so: such titles come last, so that the others stay as they are. */
-export function hasGeneratorPrefix(title: string): boolean {
+export function hasCodeGeneratorPrefix(title: string): boolean {
   return PREFIX.test(title);
 }
 

@@ -17,7 +17,7 @@ export interface OpenApiRouteCollectorOptions {
 const SAID_ONCE: ReadonlySet<string> = new Set(['HEAD', 'OPTIONS']);
 
 /** Register it before any route. */
-export const declaredRoutes = fp<OpenApiRouteCollectorOptions>(
+export const openApiRouteCollector = fp<OpenApiRouteCollectorOptions>(
   async (app, { routes }) => {
     const ids = new Set<string>();
     app.addHook('onRoute', function gather({ method, url, config }) {

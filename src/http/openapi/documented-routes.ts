@@ -10,7 +10,7 @@ import { parseQueryParameters } from '../../lib/request.ts';
 import { excludeFromOpenApi } from '../../openapi/operation.ts';
 import type { Policies } from '../../policies/policies.ts';
 import type { Scope } from '../../policies/scope.ts';
-import { type DeclaredRoute, type HttpFunctionSummary, type OpenApi, toOpenApi } from './openapi.ts';
+import { type DeclaredRoute, type HttpFunctionSummary, type OpenApiDocument, toOpenApi } from './openapi.ts';
 
 const CACHE_MS = 3_000;
 /** Cached documents, one per principal. */
@@ -31,7 +31,7 @@ export interface OpenApiDeps {
 
 interface Kept {
   readonly until: number;
-  readonly openApi: Promise<OpenApi>;
+  readonly openApi: Promise<OpenApiDocument>;
 }
 
 export class OpenApiDocuments {
@@ -42,7 +42,7 @@ export class OpenApiDocuments {
     this.#deps = deps;
   }
 
-  get({ principal }: Scope<'read', '_admin'>): Promise<OpenApi> {
+  get({ principal }: Scope<'read', '_admin'>): Promise<OpenApiDocument> {
     const key = toActorId(principal) ?? 'anonymous';
     const now = this.#deps.now?.() ?? performance.now();
     const kept = this.#kept.get(key);
@@ -58,7 +58,7 @@ export class OpenApiDocuments {
     return openApi;
   }
 
-  async #build(principal: Principal): Promise<OpenApi> {
+  async #build(principal: Principal): Promise<OpenApiDocument> {
     const { seen, version, routes, endpoints, basePath } = this.#deps;
     return toOpenApi(routes, await seen.of(principal), version, endpoints?.(), basePath);
   }
@@ -70,7 +70,10 @@ export interface OpenApiRoutesOptions {
 }
 
 /** Serves the OpenAPI document, or its part with some tags. */
-export async function openApiRoutes(app: FastifyInstance, { policies, openApi }: OpenApiRoutesOptions): Promise<void> {
+export async function openApiDocumentRoute(
+  app: FastifyInstance,
+  { policies, openApi }: OpenApiRoutesOptions,
+): Promise<void> {
   app.get('/openapi.json', { config: excludeFromOpenApi('The OpenAPI document itself') }, async (request) => {
     const scope = policies.scope(request.principal, 'read', '_admin');
     const tags = parseQueryParameters(request, ['tags']).get('tags');

@@ -1,14 +1,14 @@
 /** The part of the OpenAPI document that has some tags, with only the components that it refers to. Pure. */
 import { MillraceError } from '../../lib/errors.ts';
-import type { OpenApi } from './openapi.ts';
+import type { OpenApiDocument } from './openapi.ts';
 
-type Kind = Exclude<keyof OpenApi['components'], 'securitySchemes'>;
+type Kind = Exclude<keyof OpenApiDocument['components'], 'securitySchemes'>;
 
 /**
  * @param requested names of tags; `documents` stands also for all that begin with `documents/`
  * @throws MillraceError `invalid-parameter` if there is no such tag
  */
-export function filterByTags(whole: OpenApi, requested: readonly string[]): OpenApi {
+export function filterByTags(whole: OpenApiDocument, requested: readonly string[]): OpenApiDocument {
   const has = (tag: string, one: string) => tag === one || tag.startsWith(`${one}/`);
   const unknown = requested.find((one) => !whole.tags.some(({ name }) => has(name, one)));
   if (unknown !== undefined) {
@@ -29,7 +29,7 @@ export function filterByTags(whole: OpenApi, requested: readonly string[]): Open
 }
 
 /** The components that a value refers to, and those that these refer to, in the order that they have. */
-function referred(components: OpenApi['components'], from: object): Record<Kind, Record<string, object>> {
+function referred(components: OpenApiDocument['components'], from: object): Record<Kind, Record<string, object>> {
   const found = new Set<string>();
   const look = (value: unknown): void => {
     if (typeof value !== 'object' || value === null) return;

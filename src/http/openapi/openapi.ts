@@ -10,7 +10,7 @@ import {
   type Operation,
 } from '../../openapi/operation.ts';
 import { namedSchema, pascalCase } from '../../openapi/schema.ts';
-import { hasGeneratorPrefix, OpenApiComponents, UniqueTypeNames } from './components.ts';
+import { hasCodeGeneratorPrefix, OpenApiComponents, UniqueTypeNames } from './components.ts';
 import { type NamedCollection, type OpenApiOperation, writeOpenApiOperation } from './write-operation.ts';
 
 /** A route in the document. */
@@ -35,7 +35,7 @@ export interface HttpFunctionSummary {
 
 type Paths = Record<string, Record<string, OpenApiOperation>>;
 
-export interface OpenApi {
+export interface OpenApiDocument {
   readonly openapi: '3.1.0';
   readonly info: {
     readonly title: string;
@@ -80,7 +80,7 @@ export function toOpenApi(
   version: string,
   endpoints: readonly HttpFunctionSummary[] = [],
   basePath = '',
-): OpenApi {
+): OpenApiDocument {
   const components = new OpenApiComponents();
   const paths: Paths = {};
   const put = (
@@ -148,7 +148,7 @@ function titlesOf(collections: readonly CollectionEntry[]): ReadonlyMap<string, 
   const titles = new UniqueTypeNames('Stored');
   const names = collections.map(({ name }) => name);
   const [prefixed = [], others = []] = [true, false].map((is) =>
-    names.filter((name) => hasGeneratorPrefix(pascalCase(name)) === is),
+    names.filter((name) => hasCodeGeneratorPrefix(pascalCase(name)) === is),
   );
   return new Map([...others, ...prefixed].map((name) => [name, titles.unique(pascalCase(name))]));
 }

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { SETTINGS_SCHEMA } from '../../config/settings.ts';
-import type { MailTransport } from '../../email/test-email.ts';
+import type { MailTransportKind } from '../../email/test-email.ts';
 import { parseStorageUrls } from '../../files/stores/storage-url.ts';
 import type { EffectiveSettings } from './settings-schemas.ts';
 
@@ -10,7 +10,7 @@ import type { EffectiveSettings } from './settings-schemas.ts';
 export interface ServerInfo {
   readonly version: string;
   readonly databaseVersion: string;
-  readonly mailTransport: MailTransport;
+  readonly mailTransport: MailTransportKind;
 }
 
 /** @param request the values from the request itself */

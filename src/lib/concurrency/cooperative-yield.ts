@@ -1,7 +1,7 @@
 /**
  * Cooperative yields within long work on one document in memory, so that reading a large document or evaluating an
  * expensive filter does not delay other work. The work is a plain function. Where it may take long it stores its
- * progress (`resumableProgress`, `evaluateOnce`) and then allows a yield (`yieldIfDue`). Run by `runCooperatively`, it
+ * progress (`resumableProgress`, `evaluateWithCheckpoint`) and then allows a yield (`yieldIfDue`). Run by `runCooperatively`, it
  * stops there when its time slice is over and is called again later: it skips stored progress and continues. Otherwise
  * it never stops.
  */
@@ -114,7 +114,7 @@ export function countStepAndYield(): void {
 }
 
 /** The result of `request` for a subject, cached. Only the last subject is cached. */
-export function evaluateOnce<S>(request: (subject: S) => boolean, subject: S): boolean {
+export function evaluateWithCheckpoint<S>(request: (subject: S) => boolean, subject: S): boolean {
   if (current === null) return request(subject);
   const noted = current.noted.get(request);
   if (noted !== undefined && noted.subject === subject) return noted.value as boolean;
@@ -138,7 +138,7 @@ export function resumableProgress<T extends object>(owner: object, subject: unkn
 }
 
 /** Removes the progress of `owner`, for work whose result is cached elsewhere. */
-export function clearProgress(owner: object): void {
+export function clearResumableProgress(owner: object): void {
   current?.noted.delete(owner);
 }
 

@@ -33,10 +33,10 @@ export function* splitIntoChunks(body: Buffer): Generator<Buffer> {
 }
 
 /** A body that is short enough to be sent in one piece, or all of its chunks. */
-export type PreparedBody = { readonly whole: Buffer } | { readonly chunks: AsyncGenerator<Buffer> };
+export type BufferedOrStreamedBody = { readonly whole: Buffer } | { readonly chunks: AsyncGenerator<Buffer> };
 
 /** Prepares the beginning of a body before anything is sent: if that fails, the client can still get an error. */
-export async function prepareBody(chunks: AsyncGenerator<Buffer>): Promise<PreparedBody> {
+export async function prepareBody(chunks: AsyncGenerator<Buffer>): Promise<BufferedOrStreamedBody> {
   const first: Buffer[] = [];
   for (let bytes = 0; bytes <= MAX_UNSTREAMED_BYTES; ) {
     const step = await chunks.next();

@@ -17,10 +17,10 @@ export interface OpenResponsesDeps {
   /** Counts the memory held for clients, including realtime. */
   readonly budget: ByteBudget;
   /** For tests. */
-  readonly pace?: Pace;
+  readonly pace?: MinimumReadRate;
 }
 
-export interface Pace {
+export interface MinimumReadRate {
   readonly windowMs: number;
   readonly windowBytes: number;
 }
@@ -76,7 +76,7 @@ export class OpenResponses {
  */
 function holdResponseToPace(
   response: ServerResponse,
-  { windowMs, windowBytes }: Pace = { windowMs: WINDOW_MS, windowBytes: WINDOW_BYTES },
+  { windowMs, windowBytes }: MinimumReadRate = { windowMs: WINDOW_MS, windowBytes: WINDOW_BYTES },
 ): () => void {
   const taken = () => (response.socket?.bytesWritten ?? 0) - (response.socket?.writableLength ?? 0);
   let before = taken();

@@ -4,7 +4,7 @@
 import { MillraceError } from '../../lib/errors.ts';
 import { ALWAYS_VISIBLE_FIELDS } from '../../lib/server-fields.ts';
 import { createFieldTree, EMPTY_FIELD_TREE, type FieldTree, FULL_FIELD_TREE } from '../../query/evaluate/field-tree.ts';
-import { clientPath, isArrayPosition, parseStoredPath, splitPath } from '../../query/field-paths.ts';
+import { clientPath, clientToStoredPath, isArrayPosition, splitPath } from '../../query/field-paths.ts';
 
 /**
  * Parses the rules: all fields but some, or some.
@@ -64,7 +64,7 @@ function readRule(rule: string, index: number, all: boolean): string {
 
 function readPath(path: string, index: number): string {
   try {
-    return parseStoredPath(path);
+    return clientToStoredPath(path);
   } catch (error) {
     throw invalid(index, error instanceof Error ? error.message : 'It is not a path');
   }

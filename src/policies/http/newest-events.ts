@@ -1,6 +1,6 @@
 /** The newest events of documents and files in the log. */
 import { eventType } from '../../events/log/event.ts';
-import { completedRowBytes, type LogRow } from '../../events/log/log-row.ts';
+import { type LogRow, rowBytesWithDocument } from '../../events/log/log-row.ts';
 import type { LogTail } from '../../events/log/log-tail.ts';
 
 /** Rows per read, and their bytes. */
@@ -33,7 +33,7 @@ export async function newestEvents(tail: Pick<LogTail, 'position' | 'read'>, unt
     if (read.length === 0) break;
     for (const row of read.toReversed()) {
       if (row.key === null || eventType(row) === null) continue;
-      bytes += completedRowBytes(row);
+      bytes += rowBytesWithDocument(row);
       if (bytes > MAX_BYTES) return { rows, complete: false };
       rows.push(row);
       if (rows.length >= MAX_EVENTS) return { rows, complete: true };

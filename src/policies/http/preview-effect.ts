@@ -41,7 +41,7 @@ export interface VisibilityChangeExample extends Pick<EventEnvelope, 'type' | 'c
 }
 
 /** Changes of one kind: how often an event changes for a principal. */
-export interface PolicyPreviewEvents {
+export interface VisibilityChangeSummary {
   readonly count: number;
   readonly examples: readonly VisibilityChangeExample[];
 }
@@ -49,9 +49,9 @@ export interface PolicyPreviewEvents {
 export interface PolicyEventImpact {
   /** Number of events that were compared for all principals. */
   readonly examined: number;
-  readonly visible: PolicyPreviewEvents;
-  readonly hidden: PolicyPreviewEvents;
-  readonly changed: PolicyPreviewEvents;
+  readonly visible: VisibilityChangeSummary;
+  readonly hidden: VisibilityChangeSummary;
+  readonly changed: VisibilityChangeSummary;
 }
 
 /** The Scopes of one principal for one resource. */
@@ -126,7 +126,7 @@ export async function computePolicyEventImpact(
   return { examined: examined, ...found };
 }
 
-class Tally implements PolicyPreviewEvents {
+class Tally implements VisibilityChangeSummary {
   count = 0;
   readonly examples: VisibilityChangeExample[] = [];
 

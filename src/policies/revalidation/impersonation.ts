@@ -4,7 +4,7 @@
  */
 import type { Authenticator } from '../../auth/authenticator.ts';
 import { formatImpersonationTarget, type ImpersonationTarget } from '../../auth/identity/impersonation-target.ts';
-import { ANONYMOUS, type ClientPrincipal, toActorId } from '../../auth/identity/principal.ts';
+import { ANONYMOUS, type RequestPrincipal, toActorId } from '../../auth/identity/principal.ts';
 import type { ServerMode } from '../../config/config.ts';
 import type { AuditEvents } from '../../database/audit-events.ts';
 import { MillraceError } from '../../lib/errors.ts';
@@ -18,9 +18,9 @@ const MAX_NOTED = 10_000;
 /** The authenticated and the effective principal. A request has these fields. */
 export interface RequestPrincipals {
   /** The effective principal, whose rights apply. */
-  readonly principal: ClientPrincipal;
+  readonly principal: RequestPrincipal;
   /** The authenticated principal: the same, unless an administrator impersonates another one. */
-  readonly asker: ClientPrincipal;
+  readonly asker: RequestPrincipal;
   /** The impersonated principal; null for none. */
   readonly as: ImpersonationTarget | null;
 }
@@ -39,7 +39,7 @@ interface Noted {
   readonly stored: Promise<void>;
 }
 
-export class Impersonation {
+export class ImpersonationService {
   readonly #deps: ImpersonationDeps;
   readonly #now: () => number;
   readonly #noted = new Map<string, Noted>();
@@ -54,7 +54,7 @@ export class Impersonation {
    * allow. Users and keys never impersonate others, whatever policies say: they would get more than their own rights.
    * @throws MillraceError `not-authenticated` for anonymous, `forbidden` for others, `policies-unavailable`
    */
-  require(asker: ClientPrincipal): void {
+  require(asker: RequestPrincipal): void {
     const { policies, mode } = this.#deps;
     const isRequested = asker.kind === 'admin' || (asker.kind === 'anonymous' && mode === 'development');
     if (isRequested && policies.find(asker, 'read', '_admin:accounts') !== null) return;
@@ -71,7 +71,7 @@ export class Impersonation {
    * id is `role:<name>`, which no user has.
    * @throws MillraceError `document-not-found` where no client could authenticate as this principal, and as `require`
    */
-  async principal(asker: ClientPrincipal, target: ImpersonationTarget): Promise<ClientPrincipal> {
+  async principal(asker: RequestPrincipal, target: ImpersonationTarget): Promise<RequestPrincipal> {
     this.require(asker);
     const { kind, id } = target;
     if (kind === 'anonymous') return ANONYMOUS;
@@ -89,13 +89,13 @@ export class Impersonation {
    * before it is sent, and then one every 15 minutes, counted in this process.
    * @param request id of the request; null over a socket
    */
-  async begin(asker: ClientPrincipal, target: ImpersonationTarget, request: string | null): Promise<ClientPrincipal> {
+  async begin(asker: RequestPrincipal, target: ImpersonationTarget, request: string | null): Promise<RequestPrincipal> {
     const principal = await this.principal(asker, target);
     await this.#note(asker, target, request);
     return principal;
   }
 
-  async #note(asker: ClientPrincipal, target: ImpersonationTarget, request: string | null): Promise<void> {
+  async #note(asker: RequestPrincipal, target: ImpersonationTarget, request: string | null): Promise<void> {
     const session = 'session' in asker ? asker.session : '';
     const as = formatImpersonationTarget(target);
     const key = `${session} ${as}`;

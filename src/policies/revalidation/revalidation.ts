@@ -9,13 +9,13 @@ import type { Principal } from '../../auth/identity/principal.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import type { Policies } from '../policies.ts';
 import type { Scope } from '../scope.ts';
-import type { Impersonation, RequestPrincipals } from './impersonation.ts';
+import type { ImpersonationService, RequestPrincipals } from './impersonation.ts';
 import { sameRights } from './same-rights.ts';
 
 export interface RevalidationDeps {
   readonly authenticator: Pick<Authenticator, 'onRevoked' | 'refreshIgnoringExpiry' | 'getCached'>;
   readonly policies: Policies;
-  readonly impersonation: Pick<Impersonation, 'principal'>;
+  readonly impersonation: Pick<ImpersonationService, 'principal'>;
 }
 
 type Scopes = readonly (Scope | null)[];

@@ -9,7 +9,7 @@ import { appendPathField, clientPath } from '../../query/field-paths.ts';
 import type { Policies } from '../policies.ts';
 import { type Grant, type PolicyAction, type Resource, readScopeOf } from '../scope.ts';
 import { grantsForDocument, visibleFieldTree } from '../scope-filter.ts';
-import { forbiddenField, grantsAllowingChange, policySetValues, writableFieldTree } from '../write-grants.ts';
+import { findForbiddenField, grantsAllowingChange, valuesSetByPolicies, writableFieldTree } from '../write-grants.ts';
 
 export interface SimulatedRequest {
   readonly principal: Principal;
@@ -57,14 +57,14 @@ export function simulateRequest(policies: Policies, query: SimulatedRequest): Si
   }
   const before = action === 'update' ? (query.before ?? document) : null;
   const reached = before === null ? null : grantsForDocument(scope, before);
-  const set = policySetValues(reached ?? scope.grants);
+  const set = valuesSetByPolicies(reached ?? scope.grants);
   const after = { ...document, ...Object.fromEntries(set) };
   const grants = grantsAllowingChange(reached, grantsForDocument(scope, after));
   if (grants.length === 0)
     return denied(
       (reached ?? scope.grants).length > 0 ? 'The document would be out of reach after the change' : undefined,
     );
-  const field = forbiddenField(before ?? {}, after, writableFieldTree(grants), set);
+  const field = findForbiddenField(before ?? {}, after, writableFieldTree(grants), set);
   if (field !== null) return { ...denied(`The field '${clientPath(field)}' must not be set`), policy: null };
   return allowed(grants, seenOf(after));
 }

@@ -16,7 +16,7 @@ import {
 } from '../filter.ts';
 import { QUERY_LIMITS } from '../limits.ts';
 import { invalidFilter, requireListLimit } from '../operators.ts';
-import { type UnboundValue, valuesForPath } from '../parse-values.ts';
+import { possibleValuesAtPath, type UnboundValue } from '../parse-values.ts';
 
 /** Values of variables. */
 export interface VariableBindings {
@@ -202,9 +202,9 @@ function eachOfAll(values: readonly UnboundValue[], binding: Binding): readonly 
  */
 function eachOf(value: UnboundValue, binding: Binding): readonly (readonly BsonValue[])[] {
   if (!(value instanceof Variable)) return [[oneOf(value, binding)]];
-  if (value.name === 'now') return [valuesForPath(binding.at, lookUpNow(value, binding))];
+  if (value.name === 'now') return [possibleValuesAtPath(binding.at, lookUpNow(value, binding))];
   const found = lookUp(value, binding);
-  return (isValues(found) ? found : [found]).map((item) => valuesForPath(binding.at, [item]));
+  return (isValues(found) ? found : [found]).map((item) => possibleValuesAtPath(binding.at, [item]));
 }
 
 /** Exactly one value; variables inside of lists and objects are filled in place. */

@@ -140,7 +140,7 @@ function compareWithin(kind: BsonKind, a: unknown, b: unknown, names: ListFieldN
     case BSON_KIND.number:
       return isNumber(a) && isNumber(b) ? compareNumbers(a, b) : 0;
     case BSON_KIND.string:
-      return compareText(bsonText(a), bsonText(b));
+      return compareText(stringOrSymbolText(a), stringOrSymbolText(b));
     case BSON_KIND.object:
       return isEmbeddedDocument(a) && isEmbeddedDocument(b) ? compareFields(a, b, names) : 0;
     case BSON_KIND.array:
@@ -193,7 +193,8 @@ function inCodePointOrder(unit: number): number {
   return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;
 }
 
-export const bsonText = (value: unknown): string => (isBsonType(value, 'BSONSymbol') ? value.value : String(value));
+export const stringOrSymbolText = (value: unknown): string =>
+  isBsonType(value, 'BSONSymbol') ? value.value : String(value);
 
 /** Compares field by field: kind, then name, then value. A document that ends first comes first. */
 function compareFields(a: EmbeddedDocument, b: EmbeddedDocument, names: ListFieldNames): number {

@@ -3,7 +3,7 @@
  * and as a tree that cuts a document in memory (field-tree.ts). It does not cover policies.
  */
 import { MillraceError } from '../../lib/errors.ts';
-import { isArrayPosition, isEscapedPath, parseStoredPath, splitPath } from '../field-paths.ts';
+import { clientToStoredPath, isArrayPosition, isEscapedPath, splitPath } from '../field-paths.ts';
 import { QUERY_LIMITS } from '../limits.ts';
 import { childFieldTree, createFieldTree, EMPTY_FIELD_TREE, type FieldTree, FULL_FIELD_TREE } from './field-tree.ts';
 
@@ -26,7 +26,7 @@ export function parseFields(names: readonly string[]): FieldSelection {
   if (/^\s*(?:[[{]\s*)+"/.test(names[0] ?? '')) throw invalid('Fields are a list with commas, not JSON');
   const read = names.map((name) => ({
     out: name.startsWith('-'),
-    path: parseStoredPath(name.replace(/^-/, ''), 'invalid-parameter'),
+    path: clientToStoredPath(name.replace(/^-/, ''), 'invalid-parameter'),
   }));
   const others = read.filter(({ path }) => path !== '_id' && !path.startsWith('_id.'));
   const out = (others.length > 0 ? others : read).some((one) => one.out);

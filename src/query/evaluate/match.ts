@@ -4,7 +4,7 @@
  * expected as the reader of stored documents returns them (database/bson/stored-document.ts): Int32, Double, Long, Decimal128,
  * Binary and similar. Plain JavaScript numbers work as well where they are exact.
  */
-import { evaluateOnce, someCooperatively } from '../../lib/concurrency/cooperative-yield.ts';
+import { evaluateWithCheckpoint, someCooperatively } from '../../lib/concurrency/cooperative-yield.ts';
 import { isArrayPosition, splitPath } from '../field-paths.ts';
 import type { BsonTypeName, BsonValue, FieldTest, Filter } from '../filter.ts';
 import { compilePattern } from '../text/pattern.ts';
@@ -13,12 +13,12 @@ import {
   BSON_KIND,
   type BsonKind,
   bsonKindOf,
-  bsonText,
   compareValues,
   type EmbeddedDocument,
   isEmbeddedDocument,
   type ListFieldNames,
   precomputedFieldNames,
+  stringOrSymbolText,
 } from './bson-order.ts';
 import { isBsonType } from './bson-types.ts';
 import { isNaNValue } from './numbers.ts';
@@ -61,7 +61,7 @@ function compileFilter(filter: Filter): NodeMatch {
     }
     case 'field': {
       const request = compileField(splitPath(filter.path), filter.test);
-      return (node) => evaluateOnce(request, node);
+      return (node) => evaluateWithCheckpoint(request, node);
     }
     default:
       return filter satisfies never;
@@ -175,11 +175,11 @@ function compileQuery(test: FieldTest): Query {
       return (value) => Array.isArray(value) && value.length === test.size;
     case 'text': {
       const matches = textMatcher(test);
-      return (value) => bsonKindOf(value) === BSON_KIND.string && matches(bsonText(value));
+      return (value) => bsonKindOf(value) === BSON_KIND.string && matches(stringOrSymbolText(value));
     }
     case 'regex': {
       const pattern = compilePattern(test.pattern);
-      return (value) => bsonKindOf(value) === BSON_KIND.string && pattern.test(bsonText(value));
+      return (value) => bsonKindOf(value) === BSON_KIND.string && pattern.test(stringOrSymbolText(value));
     }
     case 'not': {
       const all = test.tests.map(compileQuery);

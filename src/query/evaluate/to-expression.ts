@@ -78,7 +78,7 @@ function anyValue(steps: readonly string[], test: FieldTest, node: Reference, de
   const opens = test.op !== 'size' && test.op !== 'elem' && test.op !== 'elemWhere';
   const missing = compileMatcher({ kind: 'field', path: 'a', test })({});
   const [step = ''] = steps;
-  const field = fieldExpression(node, step);
+  const field = getFieldExpression(node, step);
   const element = isArrayPosition(step) ? { $arrayElemAt: [node, Number(step)] } : '$$REMOVE';
   const value = node === '$$ROOT' ? field : { $cond: [{ $isArray: [node] }, element, field] };
   const name = `v${depth}`;
@@ -88,7 +88,7 @@ function anyValue(steps: readonly string[], test: FieldTest, node: Reference, de
 }
 
 /** A field of a document, whatever its name. */
-export function fieldExpression(document: Reference, name: string): Document {
+export function getFieldExpression(document: Reference, name: string): Document {
   return { $getField: { field: { $literal: name }, input: document } };
 }
 
@@ -104,7 +104,7 @@ function passes(value: Reference, placed: Reference | null, at: number, path: Pa
   const [node, next, one] = [`n${depth}`, `v${depth}`, `i${depth}`];
   const elements = { $filter: { input: value, as: node, cond: typeIs(`$$${node}`, 'object') } };
   const nodes = { $cond: [{ $isArray: [value] }, elements, { $cond: [typeIs(value, 'object'), [value], []] }] };
-  const field = fieldExpression(`$$${node}`, step);
+  const field = getFieldExpression(`$$${node}`, step);
   const below = isArrayPosition(step)
     ? anyOf(
         {

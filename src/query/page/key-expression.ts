@@ -3,20 +3,20 @@
  * Comparing this key instead of the field makes page predicates exact over arrays, missing values and mixed types.
  */
 import type { Document } from 'bson';
-import { fieldExpression } from '../evaluate/to-expression.ts';
+import { getFieldExpression } from '../evaluate/to-expression.ts';
 import { isEscapedPath, joinPath } from '../field-paths.ts';
 import {
-  groupByNextStep,
+  groupByFirstField,
   type Sort,
   type SortKey,
   type SortKeyValues,
   type SortPathRest,
-  sortPathRests,
+  splitSortPaths,
 } from './sort.ts';
 
 /** A document with a field `k0`, `k1` … for each key; absent for the key of an empty array. */
 export function sortKeyExpression(sort: Sort): Document {
-  return bestKeys('$$ROOT', sortPathRests(sort), sort, 0);
+  return bestKeys('$$ROOT', splitSortPaths(sort), sort, 0);
 }
 
 /** True if the document's key lies after `values` in the order of the sort, or before them when `backwards`. */
@@ -34,14 +34,16 @@ export function keyBeyondExpression(sort: Sort, values: SortKeyValues, backwards
 
 /** The keys below `base`, which is a document and not an array. */
 function bestKeys(base: string, keys: readonly SortPathRest[], sort: Sort, depth: number): Document {
-  return { $mergeObjects: groupByNextStep(keys).map(([step, rest]) => keysAt(fieldAt(base, step), rest, sort, depth)) };
+  return {
+    $mergeObjects: groupByFirstField(keys).map(([step, rest]) => keysAt(fieldAt(base, step), rest, sort, depth)),
+  };
 }
 
 /** A field as an expression. */
 type Field = string | Document;
 
 function fieldAt(base: string, step: string): Field {
-  return isEscapedPath(joinPath([step])) ? fieldExpression(base, step) : `${base}.${step}`;
+  return isEscapedPath(joinPath([step])) ? getFieldExpression(base, step) : `${base}.${step}`;
 }
 
 /** The keys at a field. If the field is an array, those of its first element in the order of the sort. */

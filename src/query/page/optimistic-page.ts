@@ -5,11 +5,11 @@
  */
 import type { Document } from 'bson';
 import { BSON_KIND, type BsonKind, bsonKindOf, type EmbeddedDocument, equalValues } from '../evaluate/bson-order.ts';
-import type { PagePosition, PageRequest } from './page.ts';
+import type { PagePosition, PageQuery } from './page.ts';
 import { compareSortKeys, isDatabaseSortable, reverseSort, type Sort } from './sort.ts';
 import { sortKeyOf } from './sort-key.ts';
 
-export interface OptimisticPageRequest extends PageRequest {
+export interface OptimisticPageRequest extends PageQuery {
   /** How many documents to request. */
   readonly limit: number;
   /** True if the document of the position is requested too: if it is unchanged, it comes first in the result. */

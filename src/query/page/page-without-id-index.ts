@@ -12,7 +12,7 @@ import {
   isEmbeddedDocument,
 } from '../evaluate/bson-order.ts';
 import { splitPath } from '../field-paths.ts';
-import type { PageRequest } from './page.ts';
+import type { PageQuery } from './page.ts';
 import { compareSortKeys, type Sort, type SortKeyValues } from './sort.ts';
 
 /** The result, in the requested order, and whether it was cut before its limit. */
@@ -24,7 +24,7 @@ export interface QueryPageResponse<T> {
 /** Reads at least the sort's fields of a returned document, exactly typed. */
 export type ReadSortFields<T> = (response: T) => EmbeddedDocument;
 
-export type SendPageRequest<T> = (request: PageRequest, limit: number) => Promise<QueryPageResponse<T>>;
+export type SendPageRequest<T> = (request: PageQuery, limit: number) => Promise<QueryPageResponse<T>>;
 
 interface Keyed<T> {
   readonly document: T;
@@ -55,7 +55,7 @@ export function sortWithoutId(sort: Sort): Sort | null {
  */
 export async function requestPageBreakingTies<T>(
   send: SendPageRequest<T>,
-  request: PageRequest,
+  request: PageQuery,
   limit: number,
   read: ReadSortFields<T>,
 ): Promise<Required<QueryPageResponse<T>> | null> {
@@ -83,7 +83,7 @@ export async function requestPageBreakingTies<T>(
 /** The first documents, by id, with these keys; null if there are fewer by now, or if that is uncertain. */
 async function requestRun<T>(
   request: SendPageRequest<T>,
-  { filter, sort }: PageRequest,
+  { filter, sort }: PageQuery,
   values: SortKeyValues,
   limit: number,
   read: ReadSortFields<T>,

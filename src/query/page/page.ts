@@ -27,14 +27,14 @@ export interface PagePosition {
 }
 
 /** The query for one page: the documents that match `filter`, in the order of `sort`, one more than fit. */
-export interface PageRequest {
+export interface PageQuery {
   readonly filter: Document;
   /** The order of the query; reversed for a page before a position. */
   readonly sort: Sort;
 }
 
 /** @param filter additional MongoDB filter document for the list's documents */
-export function buildPageRequest(filter: Document, sort: Sort, position: PagePosition | null): PageRequest {
+export function buildPageRequest(filter: Document, sort: Sort, position: PagePosition | null): PageQuery {
   if (position === null) return { filter, sort };
   const backwards = position.direction === 'prev';
   return { filter: beyond(filter, sort, position.values, backwards), sort: backwards ? reverseSort(sort) : sort };
@@ -115,7 +115,7 @@ function wrapped(key: string): Document {
 }
 
 /** One page in the order of the sort, with the positions of neighboring pages. */
-export interface Page<T> {
+export interface PageResult<T> {
   readonly documents: readonly T[];
   readonly next: PagePosition | null;
   readonly prev: PagePosition | null;
@@ -146,7 +146,7 @@ export function slicePage<T>(
   response: readonly T[],
   { sort, limit, position, more = false }: PageSliceOptions,
   read: (result: T) => EmbeddedDocument,
-): Page<T> {
+): PageResult<T> {
   const backwards = position?.direction === 'prev';
   /** Cached by index: the end of a page is read several times. */
   const known = new Map<number, SortKeyValues>();

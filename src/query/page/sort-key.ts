@@ -12,11 +12,11 @@ import {
 } from '../evaluate/bson-order.ts';
 import {
   compareSortKeys,
-  groupByNextStep,
+  groupByFirstField,
   type Sort,
   type SortKeyValues,
   type SortPathRest,
-  sortPathRests,
+  splitSortPaths,
 } from './sort.ts';
 
 /**
@@ -51,13 +51,13 @@ const plans = new WeakMap<Sort, readonly Branch[]>();
 function planOf(sort: Sort): readonly Branch[] {
   const known = plans.get(sort);
   if (known !== undefined) return known;
-  const plan = branchesOf(sortPathRests(sort), sort);
+  const plan = branchesOf(splitSortPaths(sort), sort);
   plans.set(sort, plan);
   return plan;
 }
 
 function branchesOf(rests: readonly SortPathRest[], sort: Sort): readonly Branch[] {
-  return groupByNextStep(rests).map(([step, keys]) => ({
+  return groupByFirstField(rests).map(([step, keys]) => ({
     step,
     keys: keys.map(({ index }) => index),
     ends: keys.filter(({ steps }) => steps.length === 0).map(({ index }) => index),

@@ -73,12 +73,12 @@ export interface SortPathRest {
   readonly steps: readonly string[];
 }
 
-export function sortPathRests(sort: Sort): SortPathRest[] {
+export function splitSortPaths(sort: Sort): SortPathRest[] {
   return sort.map(({ path }, index) => ({ index, steps: splitPath(path) }));
 }
 
 /** The keys grouped by their next step, each with the rest of its path. */
-export function groupByNextStep(keys: readonly SortPathRest[]): [step: string, keys: SortPathRest[]][] {
+export function groupByFirstField(keys: readonly SortPathRest[]): [step: string, keys: SortPathRest[]][] {
   const groups = new Map<string, SortPathRest[]>();
   for (const { index, steps } of keys) {
     const [step = '', ...rest] = steps;

@@ -12,7 +12,7 @@ export type QueryParameter = readonly [name: string, value: string];
  * @param search the part of a URL after `?`, with or without the `?`
  * @throws MillraceError `malformed-request`, `invalid-parameter` over the number of parameters
  */
-export function readParameters(search: string): readonly QueryParameter[] {
+export function parseQueryString(search: string): readonly QueryParameter[] {
   const pairs = search.replace(/^\?/, '').split('&', QUERY_LIMITS.parameters + 1);
   if (pairs.length > QUERY_LIMITS.parameters) {
     throw new MillraceError('invalid-parameter', `A URL has at most ${QUERY_LIMITS.parameters} parameters`, {

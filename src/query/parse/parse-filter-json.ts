@@ -30,7 +30,7 @@ import {
   unknownOperator,
 } from '../operators.ts';
 import { readDate, type UnboundValue } from '../parse-values.ts';
-import { PatternChecker } from '../text/pattern.ts';
+import { PatternValidator } from '../text/pattern.ts';
 import { parseTextOrVariable } from '../variables.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -44,7 +44,7 @@ interface ParseLocation {
   readonly root: boolean;
   /** In `$elemMatch` on values; `negated` once below a `$not` there. */
   readonly element: 'no' | 'yes' | 'negated';
-  readonly read: { conditions: number; readonly patterns: PatternChecker };
+  readonly read: { conditions: number; readonly patterns: PatternValidator };
 }
 
 /**
@@ -52,7 +52,7 @@ interface ParseLocation {
  * @param patterns the patterns parsed so far for the same filter
  * @throws MillraceError `invalid-filter`, `unknown-operator`
  */
-export function parseFilterJson(value: unknown, patterns = new PatternChecker()): UnboundFilter {
+export function parseFilterJson(value: unknown, patterns = new PatternValidator()): UnboundFilter {
   return readFilter(value, { depth: 1, root: true, element: 'no', read: { conditions: 0, patterns } }, 'A filter');
 }
 

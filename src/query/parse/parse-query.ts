@@ -5,7 +5,7 @@
  */
 import { didYouMeanHint } from '../../lib/did-you-mean.ts';
 import { type ErrorCode, MillraceError } from '../../lib/errors.ts';
-import { parseExactJson } from '../../lib/exact-json.ts';
+import { parseJsonExactNames } from '../../lib/exact-json.ts';
 import { type FieldSelection, parseFields } from '../evaluate/fields.ts';
 import { requireAffordableFilter } from '../evaluate/filter-cost.ts';
 import { clientPath, parseQueryPath, splitPathList } from '../field-paths.ts';
@@ -13,7 +13,7 @@ import { and, type UnboundFilter } from '../filter.ts';
 import { QUERY_LIMITS } from '../limits.ts';
 import { parseOperator } from '../operators.ts';
 import { parseSort, SORT_BY_ID, type Sort } from '../page/sort.ts';
-import { PatternChecker } from '../text/pattern.ts';
+import { PatternValidator } from '../text/pattern.ts';
 import { foreignParameterHint, rejectedParameterHint } from './foreign-syntax-hints.ts';
 import type { QueryParameter } from './parameters.ts';
 import { parseFilterJson } from './parse-filter-json.ts';
@@ -29,14 +29,14 @@ const isReserved = (name: string): name is ReservedParameter =>
   RESERVED_PARAMETERS.some((reserved) => reserved === name);
 
 /**
- * Parses the parameters of a URL (`readParameters`). A route removes its own parameters first.
+ * Parses the parameters of a URL (`parseQueryString`). A route removes its own parameters first.
  * @throws MillraceError 400 with the code of what is wrong
  */
 export function parseQuery(parameters: Iterable<QueryParameter>): Query {
   const settings = new Map<ReservedParameter, string>();
   const equals = new Map<string, string[]>();
   const conditions: UnboundFilter[] = [];
-  const patterns = new PatternChecker();
+  const patterns = new PatternValidator();
   for (const [name, value] of parameters) {
     const [path, operator] = readName(name);
     // A step that starts with `$` is written `['$…']`, so this is not a field.
@@ -144,7 +144,7 @@ function invalid(message: string, code: ErrorCode = 'invalid-parameter'): Millra
 
 function readJson(text: string): unknown {
   try {
-    return parseExactJson(text);
+    return parseJsonExactNames(text);
   } catch {
     throw invalid("The parameter 'filter' is not JSON", 'invalid-filter');
   }

@@ -14,8 +14,8 @@ import {
   requireTextLimit,
   TEXT_OPERATORS,
 } from '../operators.ts';
-import { parseShortValue, type UnboundValue, unquote, valuesForPath } from '../parse-values.ts';
-import type { PatternChecker } from '../text/pattern.ts';
+import { parseShortValue, possibleValuesAtPath, type UnboundValue, unquote } from '../parse-values.ts';
+import type { PatternValidator } from '../text/pattern.ts';
 import { parseTextOrVariable } from '../variables.ts';
 
 /** `field=a&field=b`: equal to any of the values. */
@@ -33,7 +33,7 @@ export function parseShortCondition(
   path: string,
   operator: FilterOperator,
   text: string,
-  patterns: PatternChecker,
+  patterns: PatternValidator,
 ): UnboundFilter {
   switch (operator) {
     case 'eq':
@@ -45,7 +45,9 @@ export function parseShortCondition(
     case 'lt':
     case 'lte':
       return or(
-        valuesForPath(path, parseShortValue(text).ordered).map((value) => fieldFilter(path, { op: operator, value })),
+        possibleValuesAtPath(path, parseShortValue(text).ordered).map((value) =>
+          fieldFilter(path, { op: operator, value }),
+        ),
       );
     case 'in':
       return buildPathFilter(path, [{ op: 'in', values: equalToItems(operator, text) }]);

@@ -5,7 +5,7 @@
  */
 import { CHARACTER_CLASS_SHORTHANDS, type CodePointRange } from './code-points.ts';
 
-export class CharacterClasses {
+export class CharacterEquivalenceClasses {
   /** Where each class but the first one begins, ascending. */
   readonly #bounds: Uint32Array;
   readonly #ascii: Uint16Array;

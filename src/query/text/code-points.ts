@@ -63,10 +63,10 @@ export function formatCharacterSet(ranges: readonly CodePointRange[], negated = 
 
 /** A text as a pattern that matches it and nothing else, or it in any letter case. */
 export function textAsPattern(text: string, fold: boolean): string {
-  return Array.from(text, (character) => formatPatternCharacter(character, fold)).join('');
+  return Array.from(text, (character) => characterAsPattern(character, fold)).join('');
 }
 
-export function formatPatternCharacter(character: string, fold: boolean): string {
+export function characterAsPattern(character: string, fold: boolean): string {
   const code = character.codePointAt(0) ?? 0;
   const group = fold ? caseGroup(code) : [code];
   return group.length === 1 ? writeCode(code) : formatCharacterSet(group.map((field) => [field, field]));

@@ -1,7 +1,7 @@
 /**
  * A pattern as the steps of an automaton (Thompson's construction), in numbers, and the characters it distinguishes.
  */
-import { CharacterClasses } from './character-classes.ts';
+import { CharacterEquivalenceClasses } from './character-classes.ts';
 import type { CodePointRange } from './code-points.ts';
 
 /** What a part of a pattern matches. */
@@ -34,7 +34,7 @@ export class PatternProgram {
   readonly others: number[] = [0];
   /** The first step of the pattern. */
   readonly first: number;
-  readonly classes: CharacterClasses;
+  readonly classes: CharacterEquivalenceClasses;
   /** For each set and class 1 if the class is in the set. */
   readonly sets: readonly Uint8Array[];
   readonly #most: number;
@@ -48,7 +48,7 @@ export class PatternProgram {
   constructor(pattern: PatternNode, most: number) {
     this.#most = most;
     this.first = this.#build(pattern, 0);
-    this.classes = new CharacterClasses(this.#ranges);
+    this.classes = new CharacterEquivalenceClasses(this.#ranges);
     this.sets = this.#ranges.map((one) => this.classes.fields(one));
   }
 

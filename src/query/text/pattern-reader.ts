@@ -5,9 +5,9 @@ import { caseGroup } from './case-folding.ts';
 import {
   CHARACTER_CLASS_SHORTHANDS,
   type CodePointRange,
+  characterAsPattern,
   complementRanges,
   formatCharacterSet,
-  formatPatternCharacter,
   withBothCases,
 } from './code-points.ts';
 import {
@@ -150,7 +150,7 @@ class PatternReader {
     const code = character.codePointAt(0) ?? 0;
     const codes = this.#fold ? caseGroup(code) : [code];
     const node = setOf(codes.map((one) => [one, one]));
-    return { text: formatPatternCharacter(character, this.#fold), weight: 1, node };
+    return { text: characterAsPattern(character, this.#fold), weight: 1, node };
   }
 
   #readGroup(): PatternPart {

@@ -9,7 +9,7 @@ import { Automaton } from './automaton.ts';
 import { patternNotAllowed, readPattern } from './pattern-reader.ts';
 
 /** The patterns of one filter during parsing: each is checked, and so is their total weight. */
-export class PatternChecker {
+export class PatternValidator {
   #repeats = 0;
 
   /**

@@ -9,7 +9,7 @@ import { foldCase } from './case-folding.ts';
 import { textAsPattern } from './code-points.ts';
 import { rewritePattern } from './pattern.ts';
 
-export type TextTest = Extract<FieldTest, { op: 'text' }>;
+export type TextFieldTest = Extract<FieldTest, { op: 'text' }>;
 
 /** A search as a pattern of the server's engine. */
 export function toServerPattern(test: Extract<FieldTest, { op: 'text' | 'regex' }>): string {
@@ -17,7 +17,7 @@ export function toServerPattern(test: Extract<FieldTest, { op: 'text' | 'regex' 
 }
 
 /** The test as a pattern of the server's engine, to be searched for in a string. */
-export function textPattern({ how, fold, text }: TextTest): string {
+export function textPattern({ how, fold, text }: TextFieldTest): string {
   const literal = textAsPattern(text, fold);
   switch (how) {
     case 'contains':
@@ -46,7 +46,7 @@ function likePattern(text: string, fold: boolean): string {
 }
 
 /** The test as a function of a string in memory. */
-export function textMatcher({ how, fold, text }: TextTest): (value: string) => boolean {
+export function textMatcher({ how, fold, text }: TextFieldTest): (value: string) => boolean {
   const requested = fold ? foldCase(text) : text;
   const seen = fold ? foldCaseCached : (value: string) => value;
   switch (how) {

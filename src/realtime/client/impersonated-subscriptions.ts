@@ -4,37 +4,37 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { ImpersonationTarget } from '../../auth/identity/impersonation-target.ts';
-import type { ClientPrincipal, Principal } from '../../auth/identity/principal.ts';
-import { type Impersonation, impersonationTargetNotFound } from '../../policies/revalidation/impersonation.ts';
-import type { DocumentSubscription } from '../subscription/document-subscription.ts';
+import type { Principal, RequestPrincipal } from '../../auth/identity/principal.ts';
+import { type ImpersonationService, impersonationTargetNotFound } from '../../policies/revalidation/impersonation.ts';
+import type { CollectionSubscription } from '../subscription/collection-subscription.ts';
 import type { EventSubscription } from '../subscription/event-subscription.ts';
 
-export type ClientSubscription = DocumentSubscription | EventSubscription;
+export type AnySubscription = CollectionSubscription | EventSubscription;
 
 interface View {
   readonly target: ImpersonationTarget;
-  principal: ClientPrincipal;
+  principal: RequestPrincipal;
   /** Counts reads of the principal: only the result of the last one is used. */
   reading: number;
 }
 
 export class ImpersonatedSubscriptions {
-  readonly #impersonation: Impersonation;
+  readonly #impersonation: ImpersonationService;
   /** Null without any: most clients never have one. */
-  #views: WeakMap<ClientSubscription, View> | null = null;
+  #views: WeakMap<AnySubscription, View> | null = null;
 
-  constructor(impersonation: Impersonation) {
+  constructor(impersonation: ImpersonationService) {
     this.#impersonation = impersonation;
   }
 
   /** Records that a subscription was opened as another principal. */
-  add(subscription: ClientSubscription, target: ImpersonationTarget, principal: ClientPrincipal): void {
+  add(subscription: AnySubscription, target: ImpersonationTarget, principal: RequestPrincipal): void {
     this.#views ??= new WeakMap();
     this.#views.set(subscription, { target, principal, reading: 0 });
   }
 
   /** Gets a new Scope for a subscription. @param asker the current principal of the client */
-  rescope(subscription: ClientSubscription, asker: ClientPrincipal): void {
+  rescope(subscription: AnySubscription, asker: RequestPrincipal): void {
     const view = this.#views?.get(subscription);
     if (view === undefined) {
       subscription.rescope(asker);
@@ -53,13 +53,13 @@ export class ImpersonatedSubscriptions {
    * Whether the principal of a subscription may have changed.
    * @param still whether a principal is unchanged and valid
    */
-  mayHaveChanged(subscription: ClientSubscription, still: (principal: Principal) => boolean): boolean {
+  mayHaveChanged(subscription: AnySubscription, still: (principal: Principal) => boolean): boolean {
     const view = this.#views?.get(subscription);
     return view !== undefined && !still(view.principal);
   }
 
   /** Reads the principal of a subscription again; does nothing for one of the client's own. */
-  async renew(subscription: ClientSubscription, asker: ClientPrincipal): Promise<void> {
+  async renew(subscription: AnySubscription, asker: RequestPrincipal): Promise<void> {
     const view = this.#views?.get(subscription);
     if (view === undefined) return;
     view.reading += 1;
@@ -76,13 +76,13 @@ export class ImpersonatedSubscriptions {
   }
 
   /** Ends a subscription if it impersonates an expired key. @param now milliseconds since 1970 */
-  endIfExpired(subscription: ClientSubscription, now: number): void {
+  endIfExpired(subscription: AnySubscription, now: number): void {
     const view = this.#views?.get(subscription);
     if (view?.principal.kind !== 'key' || view.principal.expiresAt === null || view.principal.expiresAt > now) return;
     this.#end(subscription, view, impersonationTargetNotFound(view.target));
   }
 
-  #end(subscription: ClientSubscription, view: View, error: unknown): void {
+  #end(subscription: AnySubscription, view: View, error: unknown): void {
     view.reading += 1;
     if (!subscription.ended) subscription.end(error);
   }

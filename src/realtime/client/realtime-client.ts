@@ -3,8 +3,8 @@
  */
 import {
   type AuthenticatedPrincipal,
-  type ClientPrincipal,
   type Principal,
+  type RequestPrincipal,
   toActorId,
 } from '../../auth/identity/principal.ts';
 import { formatPosition } from '../../events/log/position.ts';
@@ -13,7 +13,7 @@ import { EventSubscription } from '../subscription/event-subscription.ts';
 import type { RealtimeDeps } from '../subscription/realtime-deps.ts';
 import { CLOSE_CODES, type CloseCode } from '../wire/protocol.ts';
 import type { SendQueue } from '../wire/send-queue.ts';
-import { type ClientSubscription, ImpersonatedSubscriptions } from './impersonated-subscriptions.ts';
+import { type AnySubscription, ImpersonatedSubscriptions } from './impersonated-subscriptions.ts';
 
 /** Heartbeats of silence after which a position is sent even if some subscriptions are further than it. */
 const PATIENCE = 1.2;
@@ -21,7 +21,7 @@ const PATIENCE = 1.2;
 const MOST_SILENT = 2.5;
 
 /** Memory of a connection: a socket, its reader and its state. */
-export const CONNECTION_MEMORY_BYTES = 16 * 1024;
+export const CONNECTION_OVERHEAD_BYTES = 16 * 1024;
 /** Memory of a subscription without its query and its result. */
 const SUBSCRIPTION_BYTES = 4 * 1024;
 /** Memory per byte of JSON after it is parsed, bound and compiled. */
@@ -35,11 +35,11 @@ export function subscriptionMemoryBytes(bytes: number): number {
 export abstract class RealtimeClient {
   protected readonly deps: RealtimeDeps;
   readonly queue: SendQueue;
-  protected readonly subscriptions = new Map<string, ClientSubscription>();
+  protected readonly subscriptions = new Map<string, AnySubscription>();
   /** Subscriptions that it opened as another principal. */
   protected readonly impersonatedSubscriptions: ImpersonatedSubscriptions;
   /** Null until the client is authenticated. */
-  principal: ClientPrincipal | null = null;
+  principal: RequestPrincipal | null = null;
   /** When its last message arrived; monotonic milliseconds. */
   protected lastMessageAt = performance.now();
   #position = -1;
@@ -145,7 +145,7 @@ export abstract class RealtimeClient {
     return isReader ? formatPosition(deps.hub.position) : null;
   }
 
-  #lookAtCredential(principal: ClientPrincipal): void {
+  #lookAtCredential(principal: RequestPrincipal): void {
     if (principal.kind === 'anonymous' || principal.expiresAt === null) return;
     const left = principal.expiresAt - Date.now();
     if (left <= 0) {
@@ -172,7 +172,7 @@ export abstract class RealtimeClient {
   }
 
   /** Whose rights decide what its open subscriptions receive, and of which collections; null for events of any. */
-  get open(): readonly Pick<ClientSubscription, 'principal' | 'collections'>[] {
+  get open(): readonly Pick<AnySubscription, 'principal' | 'collections'>[] {
     return [...this.subscriptions.values()];
   }
 
@@ -214,7 +214,7 @@ export abstract class RealtimeClient {
   }
 
   /** The current principal. */
-  protected async renewPrincipal(principal: AuthenticatedPrincipal): Promise<ClientPrincipal> {
+  protected async renewPrincipal(principal: AuthenticatedPrincipal): Promise<RequestPrincipal> {
     const { authenticator } = this.deps;
     // Without a header the client used a ticket, which is valid only once.
     return this.credential === null
@@ -223,7 +223,7 @@ export abstract class RealtimeClient {
   }
 
   /** Continues with another principal, or the same one with other rights. */
-  protected switchPrincipal(principal: ClientPrincipal): void {
+  protected switchPrincipal(principal: RequestPrincipal): void {
     this.principal = principal;
     this.#announcedEnd = false;
     const { account } = this.queue;

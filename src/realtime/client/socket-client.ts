@@ -1,14 +1,14 @@
 /** One WebSocket: executes its messages in order. Frames go through the send queue, so they cannot be compressed. */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { ANONYMOUS, type ClientPrincipal } from '../../auth/identity/principal.ts';
+import { ANONYMOUS, type RequestPrincipal } from '../../auth/identity/principal.ts';
 import { RateLimiter } from '../../auth/request-rate.ts';
 import { parseCollectionName } from '../../database/collection-names.ts';
 import { ERRORS, MillraceError } from '../../lib/errors.ts';
 import { problemFields } from '../../lib/problem.ts';
 import { parseQueryJson } from '../../query/parse/parse-query.ts';
-import { toRequestedQuery } from '../result/live-query-spec.ts';
-import { DocumentSubscription } from '../subscription/document-subscription.ts';
+import { toSubscriptionQuery } from '../result/live-query-spec.ts';
+import { CollectionSubscription } from '../subscription/collection-subscription.ts';
 import { EventSubscription } from '../subscription/event-subscription.ts';
 import type { RealtimeDeps } from '../subscription/realtime-deps.ts';
 import { encodeMessage } from '../wire/messages.ts';
@@ -22,7 +22,7 @@ import {
   type SubscriptionRequest,
 } from '../wire/protocol.ts';
 import type { SendQueue } from '../wire/send-queue.ts';
-import type { ClientSubscription } from './impersonated-subscriptions.ts';
+import type { AnySubscription } from './impersonated-subscriptions.ts';
 import { RealtimeClient, subscriptionMemoryBytes } from './realtime-client.ts';
 
 /** Messages that may arrive at once. */
@@ -56,7 +56,7 @@ export class SocketClient extends RealtimeClient {
   }
 
   /** Continues as a principal. @param credential the Authorization header; null for a ticket */
-  welcome(principal: ClientPrincipal, credential: string | null): void {
+  welcome(principal: RequestPrincipal, credential: string | null): void {
     this.credential = credential;
     this.principal = principal;
     const position = this.readablePosition();
@@ -226,7 +226,7 @@ export class SocketClient extends RealtimeClient {
     }
   }
 
-  #requireAffordable(subscription: ClientSubscription): void {
+  #requireAffordable(subscription: AnySubscription): void {
     const cost = [...this.subscriptions.values()].reduce((sum, one) => sum + one.cost, subscription.cost);
     if (cost <= MOST_COST) return;
     throw new MillraceError(
@@ -236,7 +236,7 @@ export class SocketClient extends RealtimeClient {
     );
   }
 
-  #make(request: SubscriptionRequest, principal: ClientPrincipal): ClientSubscription {
+  #make(request: SubscriptionRequest, principal: RequestPrincipal): AnySubscription {
     const { id } = request;
     const { deps, queue } = this;
     const common = {
@@ -249,8 +249,8 @@ export class SocketClient extends RealtimeClient {
     } as const;
     if (request.kind === 'events') return new EventSubscription({ ...common, request });
     const collection = parseCollectionName(request.collection);
-    const requested = toRequestedQuery(parseQueryJson(request.query), hasSort(request.query), new Date());
-    return new DocumentSubscription({ ...common, collection, requested });
+    const requested = toSubscriptionQuery(parseQueryJson(request.query), hasSort(request.query), new Date());
+    return new CollectionSubscription({ ...common, collection, requested });
   }
 
   #unsubscribe(id: string): void {

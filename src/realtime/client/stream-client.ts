@@ -4,12 +4,12 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { ImpersonationTarget } from '../../auth/identity/impersonation-target.ts';
-import type { ClientPrincipal } from '../../auth/identity/principal.ts';
+import type { RequestPrincipal } from '../../auth/identity/principal.ts';
 import type { CollectionName } from '../../database/collection-names.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import { problemFields } from '../../lib/problem.ts';
 import type { RequestedQuery } from '../result/live-query-spec.ts';
-import { DocumentSubscription } from '../subscription/document-subscription.ts';
+import { CollectionSubscription } from '../subscription/collection-subscription.ts';
 import type { RealtimeDeps } from '../subscription/realtime-deps.ts';
 import { encodeMessage } from '../wire/messages.ts';
 import { CLOSE_CODES, type CloseCode } from '../wire/protocol.ts';
@@ -17,9 +17,9 @@ import type { SendQueue } from '../wire/send-queue.ts';
 import { RealtimeClient } from './realtime-client.ts';
 
 export interface StreamClientOptions {
-  readonly principal: ClientPrincipal;
+  readonly principal: RequestPrincipal;
   /** The principal that an administrator impersonates; null for none. */
-  readonly seen: { readonly target: ImpersonationTarget; readonly principal: ClientPrincipal } | null;
+  readonly seen: { readonly target: ImpersonationTarget; readonly principal: RequestPrincipal } | null;
   /** The Authorization header; null for a ticket or an anonymous client. */
   readonly credential: string | null;
   readonly collection: CollectionName;
@@ -43,7 +43,7 @@ export class StreamClient extends RealtimeClient {
     this.credential = options.credential;
     this.principal = options.principal;
     const { collection, requested, seen } = options;
-    const subscription = new DocumentSubscription({
+    const subscription = new CollectionSubscription({
       id: null,
       queue,
       deps,

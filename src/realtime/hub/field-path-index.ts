@@ -7,8 +7,8 @@ import {
   boundTypeOf,
   type FilterIndexKey,
   type LookupKey,
+  roundToDouble,
   toLookupKey,
-  toLookupNumber,
 } from './filter-index-key.ts';
 import type { SubscriptionGroup } from './subscription-group.ts';
 
@@ -150,7 +150,7 @@ export class FieldPathIndex {
     if (key === null) return;
     this.#addOf(key, found);
     if (typeof key === 'number') widen(extremes, 'number', key);
-    else if (boundTypeOf(value) === 'date') widen(extremes, 'date', toLookupNumber(value));
+    else if (boundTypeOf(value) === 'date') widen(extremes, 'date', roundToDouble(value));
     else if (key.startsWith('s')) {
       for (const length of this.#lengths.keys())
         if (key.length > length) this.#addOf(`p${key.slice(1, length + 1)}`, found);

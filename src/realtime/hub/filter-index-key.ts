@@ -4,7 +4,7 @@
  * never misses one that does.
  */
 
-import { BSON_KIND, bsonKindOf, bsonText } from '../../query/evaluate/bson-order.ts';
+import { BSON_KIND, bsonKindOf, stringOrSymbolText } from '../../query/evaluate/bson-order.ts';
 import { isBsonType } from '../../query/evaluate/bson-types.ts';
 import type { FieldTest, Filter } from '../../query/filter.ts';
 
@@ -56,7 +56,7 @@ function indexKeyOfTest(path: string, test: FieldTest): FilterIndexKey | null {
     case 'lte': {
       const kind = test.op.startsWith('g') ? 'above' : 'below';
       const boundType = boundTypeOf(test.value);
-      const bound = boundType === null ? Number.NaN : toLookupNumber(test.value);
+      const bound = boundType === null ? Number.NaN : roundToDouble(test.value);
       return boundType === null || Number.isNaN(bound) ? null : { kind, path, boundType, bound };
     }
     case 'all':
@@ -80,7 +80,7 @@ export function boundTypeOf(value: unknown): BoundType | null {
 }
 
 /** Rounding to a double keeps the order, so bounds stay bounds. */
-export function toLookupNumber(value: unknown): number {
+export function roundToDouble(value: unknown): number {
   if (typeof value === 'number') return value + 0;
   if (isBsonType(value, 'Int32') || isBsonType(value, 'Double')) return value.value + 0;
   return Number(isBsonType(value, 'Long') || isBsonType(value, 'Decimal128') ? value.toString() : value) + 0;
@@ -93,9 +93,9 @@ export function toLookupNumber(value: unknown): number {
 export function toLookupKey(value: unknown): LookupKey | null {
   switch (bsonKindOf(value)) {
     case BSON_KIND.string:
-      return `s${bsonText(value)}`;
+      return `s${stringOrSymbolText(value)}`;
     case BSON_KIND.number:
-      return toLookupNumber(value);
+      return roundToDouble(value);
     case BSON_KIND.boolean:
       return `b${value}`;
     case BSON_KIND.date:

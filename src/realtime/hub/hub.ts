@@ -5,14 +5,14 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { LogRow } from '../../events/log/log-row.ts';
-import { completedRowBytes, limitRowsByBytes } from '../../events/log/log-row.ts';
+import { limitRowsByBytes, rowBytesWithDocument } from '../../events/log/log-row.ts';
 import type { LogTail } from '../../events/log/log-tail.ts';
 import type { LiveResult } from '../result/live-result.ts';
+import { splitByTransaction } from './atomic-row-groups.ts';
 import type { FilterIndexKey } from './filter-index-key.ts';
 import { LogRowBatch } from './log-row-batch.ts';
 import { resetGroup, type SubscriptionGroup, type SubscriptionGroupMember } from './subscription-group.ts';
 import { SubscriptionGroupIndex } from './subscription-group-index.ts';
-import { splitByTransaction } from './transaction-segments.ts';
 
 const BATCH_ROWS = 500;
 /** Bytes of a batch: its rows with their documents. A single transaction or row may be larger. */
@@ -181,7 +181,7 @@ export class Hub {
       const next = await more(last.number);
       if (next.length === 0) return rows;
       rows.push(...next);
-      for (const row of next) bytes += completedRowBytes(row);
+      for (const row of next) bytes += rowBytesWithDocument(row);
     }
   }
 

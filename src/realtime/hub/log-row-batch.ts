@@ -9,10 +9,11 @@ import { MillraceError } from '../../lib/errors.ts';
 import type { MemoryAccount } from '../../lib/memory/byte-budget.ts';
 import type { LiveResult } from '../result/live-result.ts';
 import { LogRowView } from '../result/log-row-view.ts';
-import { invalidationReason } from '../result/snapshot-store.ts';
+import { resetReasonForError } from '../result/snapshot-store.ts';
 
 import type { ResetReason } from '../wire/protocol.ts';
 import type { SubscriptionMessage } from '../wire/shared-message.ts';
+import { type AtomicRowGroup, splitByTransaction } from './atomic-row-groups.ts';
 import {
   hasQueueRoom,
   hasReceivedRow,
@@ -22,7 +23,6 @@ import {
 } from './subscription-group.ts';
 import type { SubscriptionGroupIndex } from './subscription-group-index.ts';
 import { TransactionMessages } from './transaction-messages.ts';
-import { splitByTransaction, type TransactionSegment } from './transaction-segments.ts';
 
 /**
  * How long a batch waits for the database to refill windows, in milliseconds. A window that takes longer restarts, so
@@ -96,7 +96,7 @@ export class LogRowBatch {
     if (last !== undefined) await this.#refill(alone(last), this.#wanting);
   }
 
-  async #judgeSegment({ rows, joined }: TransactionSegment): Promise<void> {
+  async #judgeSegment({ rows, joined }: AtomicRowGroup): Promise<void> {
     const last = rows.at(-1);
     const transaction = joined && last !== undefined ? new LogRowView(last).event : null;
     const before = (rows[0]?.number ?? 1) - 1;
@@ -223,7 +223,7 @@ export class LogRowBatch {
         const reported = await this.#slots.run(memoryAccount.key, () => this.#complete(group.live, at, endAt));
         return { ...common, reported, reset: null };
       } catch (error) {
-        return { ...common, reported: [], reset: invalidationReason(error, this.#onError) };
+        return { ...common, reported: [], reset: resetReasonForError(error, this.#onError) };
       }
     };
     for (const outcome of await Promise.all(groups.map(refill))) {

@@ -4,7 +4,7 @@
  * values.
  */
 import type { Principal } from '../../auth/identity/principal.ts';
-import { isUnrestricted, redactRow, redactRowNames, type ScopedRow } from '../../events/read/redact-row.ts';
+import { isUnrestricted, redactCollectionNames, redactRow, type ScopedRow } from '../../events/read/redact-row.ts';
 import { eventTypeMatcher, matchesRowType } from '../../events/read/type-patterns.ts';
 import type { MemoryAccount } from '../../lib/memory/byte-budget.ts';
 import type { Resource, Scope } from '../../policies/scope.ts';
@@ -98,7 +98,7 @@ export class LiveEvents implements LiveResult {
   end(): void {}
 
   #named(view: LogRowView): ScopedRow | null {
-    return redactRowNames(view.row, (resource) => this.#scope(resource));
+    return redactCollectionNames(view.row, (resource) => this.#scope(resource));
   }
 
   /** The event, redacted to the visible states; null if none is visible. */

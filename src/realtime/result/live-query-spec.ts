@@ -58,7 +58,7 @@ export interface RequestedQuery {
  * @throws MillraceError `filter-too-expensive`; `unknown-parameter` or `invalid-parameter` for parameters that mean nothing
  *   in a subscription
  */
-export function toRequestedQuery(query: Query, keyed: boolean, now: Date): RequestedQuery {
+export function toSubscriptionQuery(query: Query, keyed: boolean, now: Date): RequestedQuery {
   const idle = query.cursor === null && query.skip === 0 && query.count === 'none' && query.expand.length === 0;
   if (!idle) {
     throw new MillraceError('unknown-parameter', 'cursor, skip, count and expand cannot be used in a subscription', {

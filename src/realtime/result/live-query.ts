@@ -17,11 +17,11 @@ import { sortKeyOf } from '../../query/page/sort-key.ts';
 import { type LeaveReason, type SubscriptionMessage, toChangeMessage } from '../wire/shared-message.ts';
 import type { LiveQuerySpec } from './live-query-spec.ts';
 import { type LiveResult, NO_MESSAGES, type RowEffect } from './live-result.ts';
-import { documentIdentity, type LogRowView } from './log-row-view.ts';
+import { documentIdKey, type LogRowView } from './log-row-view.ts';
 import { QueryWindow, type WindowMember } from './query-window.ts';
 import {
   changedVisibleFields,
-  encodeRedactedDocument,
+  encodeAlreadyRedactedDocument,
   redactDocument,
   renderDocument,
   sendsWholeDocuments,
@@ -232,7 +232,7 @@ export class LiveQuery implements LiveResult {
     const message = toChangeMessage(view.event, () => ({
       op,
       documentId: view.documentId,
-      document: (sendsWholeDocuments(query) ? view.json : null) ?? encodeRedactedDocument(query, visible()),
+      document: (sendsWholeDocuments(query) ? view.json : null) ?? encodeAlreadyRedactedDocument(query, visible()),
       changed: op === 'update' ? (changed ?? view.changed) : null,
       sortKey: query.keyed ? sortKeyJson(query, after) : null,
       at: view.at,
@@ -268,7 +268,7 @@ export class LiveQuery implements LiveResult {
     const added: WindowMember[] = [];
     await mapCooperatively(known, async (raw) => {
       const read = await decodeDocumentCooperatively(raw);
-      documents.set(documentIdentity(read['_id']), { raw, read });
+      documents.set(documentIdKey(read['_id']), { raw, read });
     });
     await mapCooperatively(next ?? [], async (raw) => {
       const read = await decodeDocumentCooperatively(raw);

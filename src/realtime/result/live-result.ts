@@ -14,7 +14,7 @@ import type { LogRowView } from './log-row-view.ts';
 export type RowEffect = readonly SubscriptionMessage[] | 'gap' | 'dropped' | 'window';
 
 /** Waits until a row can be evaluated without delaying other work. */
-export async function prepareRow(
+export async function prepareRowCooperatively(
   view: LogRowView,
   live: Pick<LiveResult, 'isHeavy' | 'prepare'>,
   lane: ScheduledTask,

@@ -20,11 +20,11 @@ import { visibleFieldTree } from '../../policies/scope-filter.ts';
 import { bsonKindOf } from '../../query/evaluate/bson-order.ts';
 import type { FieldTree } from '../../query/evaluate/field-tree.ts';
 import type { DocumentMatcher } from '../../query/evaluate/match.ts';
-import { PrecomputedResults } from './precomputed-results.ts';
+import { PrecomputedRowResults } from './precomputed-results.ts';
 import { RenderedEvent } from './rendered-event.ts';
 
 /** A text that is different for different ids. `idText` alone is not enough: two ids may have the same text. */
-export function documentIdentity(id: unknown): string {
+export function documentIdKey(id: unknown): string {
   return `${bsonKindOf(id)}:${idText(id)}`;
 }
 
@@ -43,9 +43,9 @@ export class LogRowView {
   #changed: readonly string[] | undefined;
   #type: string | null | undefined;
   readonly #shown = new Map<string, RenderedEvent | null>();
-  readonly #responses = new PrecomputedResults<boolean>();
-  readonly #fields = new PrecomputedResults<FieldTree | null>();
-  readonly #differing = new PrecomputedResults<readonly string[]>();
+  readonly #responses = new PrecomputedRowResults<boolean>();
+  readonly #fields = new PrecomputedRowResults<FieldTree | null>();
+  readonly #differing = new PrecomputedRowResults<readonly string[]>();
 
   constructor(row: LogRow) {
     this.row = row;
@@ -195,7 +195,7 @@ export class LogRowView {
   #known(): { readonly identity: string; readonly text: string } {
     if (this.#id !== undefined) return this.#id;
     const id: unknown = this.row.key === null ? null : decodeDocument(this.row.key)['_id'];
-    this.#id = { identity: documentIdentity(id), text: idText(id) };
+    this.#id = { identity: documentIdKey(id), text: idText(id) };
     return this.#id;
   }
 }

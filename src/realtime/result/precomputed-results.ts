@@ -3,7 +3,7 @@
  */
 import { runCooperatively } from '../../lib/concurrency/cooperative-yield.ts';
 
-export class PrecomputedResults<T extends object | string | number | boolean | null> {
+export class PrecomputedRowResults<T extends object | string | number | boolean | null> {
   /** Null without any, as for almost every row. */
   #known: Map<object, Map<object, T>> | null = null;
 

@@ -27,11 +27,11 @@ export type FieldVisibility = (raw: Buffer) => FieldTree | null;
 function rendered(query: LiveQuerySpec, raw: Buffer, shows: FieldVisibility): Buffer {
   return sendsWholeDocuments(query)
     ? encodeDocumentJson(raw)
-    : encodeRedactedDocument(query, redactDocument(query, raw, shows));
+    : encodeAlreadyRedactedDocument(query, redactDocument(query, raw, shows));
 }
 
 /** The same for a document that `redactDocument` has already redacted. */
-export function encodeRedactedDocument({ fields }: LiveQuerySpec, seen: Buffer): Buffer {
+export function encodeAlreadyRedactedDocument({ fields }: LiveQuerySpec, seen: Buffer): Buffer {
   return encodeDocumentJson(seen, { meta: includesMeta(fields) });
 }
 

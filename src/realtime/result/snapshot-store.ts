@@ -6,14 +6,14 @@ import type { ClientSession, Db, Document, Timestamp } from 'mongodb';
 import { decodeDocument } from '../../database/bson/stored-document.ts';
 import { type CursorReply, RAW_CURSOR_OPTIONS, readCursorReply } from '../../database/cursors/cursor-reply.ts';
 import { buildFindCommand } from '../../database/cursors/find-raw.ts';
-import { FIRST_BATCH, OpenCursor, REPLY_BYTES } from '../../database/cursors/open-cursor.ts';
+import { FIRST_BATCH_SIZE, OpenCursor, REPLY_BYTES } from '../../database/cursors/open-cursor.ts';
 import { mongoErrorCode, translateError } from '../../database/errors.ts';
-import { requireChangeStreamSupport } from '../../events/read/change-stream-support.ts';
+import { requireWatchableCollection } from '../../events/read/change-stream-support.ts';
 import { mapCooperatively, runCooperatively } from '../../lib/concurrency/cooperative-yield.ts';
 import { withTimeout } from '../../lib/concurrency/deadline.ts';
 import { retry } from '../../lib/concurrency/retry.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import { combineScopeFilters } from '../../policies/scope-filter.ts';
+import { restrictFilterToScopes } from '../../policies/scope-filter.ts';
 import { DOCUMENT_READ_COST, isExpensiveMatch } from '../../query/evaluate/filter-cost.ts';
 import { buildPageRequest, toMongoSortOrStages } from '../../query/page/page.ts';
 import type { SortKeyValues } from '../../query/page/sort.ts';
@@ -46,7 +46,7 @@ export class CollectionDropped extends Error {
 }
 
 /** The reason why a result that could not be completed is invalid. Unexpected errors are reported. */
-export function invalidationReason(error: unknown, report: (error: unknown) => void): 'dropped' | 'window' {
+export function resetReasonForError(error: unknown, report: (error: unknown) => void): 'dropped' | 'window' {
   if (error instanceof CollectionDropped) return 'dropped';
   if (error instanceof MillraceError && (error.code === 'client-memory-exceeded' || error.code === 'overloaded'))
     return 'window';
@@ -96,7 +96,7 @@ export class SnapshotReader {
       filter: filterOf(query),
       ...(query.keyed ? toMongoSortOrStages(query.sort) : {}),
       ...(limit === null ? {} : { limit }),
-      batchSize: Math.min(limit ?? BATCH, FIRST_BATCH),
+      batchSize: Math.min(limit ?? BATCH, FIRST_BATCH_SIZE),
       ...BY_CODE_POINT,
       maxTimeMS: this.#timeoutMs,
     });
@@ -123,7 +123,7 @@ export class SnapshotReader {
   }
 
   async #requireFollowable(name: string): Promise<void> {
-    const found = await requireChangeStreamSupport(this.#data, name, this.#timeoutMs);
+    const found = await requireWatchableCollection(this.#data, name, this.#timeoutMs);
     if (found?.options?.['capped'] === true) throw new MillraceError('forbidden', CAPPED);
   }
 
@@ -142,7 +142,7 @@ export class SnapshotReader {
    * of ids be used, and no two ids are equal in it. Throws if that is impossible, or not in time.
    */
   byIds(collection: string, ids: readonly unknown[], at: Timestamp, limitMs?: number): Promise<readonly Buffer[]> {
-    const batchSize = Math.min(ids.length + 1, FIRST_BATCH);
+    const batchSize = Math.min(ids.length + 1, FIRST_BATCH_SIZE);
     return this.#all({ find: collection, filter: { _id: { $in: ids } }, batchSize }, at, limitMs);
   }
 
@@ -156,7 +156,7 @@ export class SnapshotReader {
   ): Promise<readonly Buffer[]> {
     const position = key === null ? null : ({ direction: 'next', values: key } as const);
     const { filter, sort } = buildPageRequest(filterOf(query), query.sort, position);
-    const options = { limit, batchSize: Math.min(limit, FIRST_BATCH), ...BY_CODE_POINT };
+    const options = { limit, batchSize: Math.min(limit, FIRST_BATCH_SIZE), ...BY_CODE_POINT };
     const find = buildFindCommand(query.collection, { filter, ...toMongoSortOrStages(sort), ...options });
     return this.#all(find, at, limitMs);
   }
@@ -257,5 +257,5 @@ async function judged(query: LiveQuerySpec, read: SnapshotRead): Promise<Snapsho
 
 /** The filter of a query combined with its Scope's, as the database receives it. */
 function filterOf({ scope, filter }: LiveQuerySpec): Document {
-  return combineScopeFilters(filter, scope);
+  return restrictFilterToScopes(filter, scope);
 }

@@ -5,14 +5,14 @@ import { idText } from '../../database/json/ids.ts';
 import type { SortKeyValues } from '../../query/page/sort.ts';
 import { sortKeyOf } from '../../query/page/sort-key.ts';
 import type { LiveQuerySpec } from './live-query-spec.ts';
-import { documentIdentity } from './log-row-view.ts';
+import { documentIdKey } from './log-row-view.ts';
 import type { WindowMember } from './query-window.ts';
 
 /** A document as an entry of its query's window. */
 export function toWindowMember(document: Document, { sort }: LiveQuerySpec): WindowMember {
   const id: unknown = document['_id'];
   const [text, key] = [idText(id), sortKeyOf(document, sort)];
-  return { identity: documentIdentity(id), text, id, key, bytes: windowMemberBytes(text, id, key) };
+  return { identity: documentIdKey(id), text, id, key, bytes: windowMemberBytes(text, id, key) };
 }
 
 /** Bytes of an entry of a window, with its slots in maps and lists. */

@@ -4,10 +4,10 @@
  * semaphore, so that a late subscription does not delay others. Missing rows are an error and never skipped.
  */
 import type { EventLog } from '../../events/log/event-log.ts';
-import { completedRowBytes, type LogRow } from '../../events/log/log-row.ts';
+import { type LogRow, rowBytesWithDocument } from '../../events/log/log-row.ts';
 import type { FairSemaphore } from '../../lib/concurrency/fair-semaphore.ts';
+import { type AtomicRowGroup, splitByTransaction } from '../hub/atomic-row-groups.ts';
 import type { Hub } from '../hub/hub.ts';
-import { splitByTransaction, type TransactionSegment } from '../hub/transaction-segments.ts';
 
 /** Up to this many rows are read together with those of other collections; they are usually in memory. */
 const NEAR_ROWS = 2_000;
@@ -23,7 +23,7 @@ export class BacklogExpired extends Error {
 }
 
 export interface BacklogChunk {
-  readonly segments: readonly TransactionSegment[];
+  readonly segments: readonly AtomicRowGroup[];
   /** The number of the last examined row. */
   readonly through: number;
 }
@@ -87,7 +87,7 @@ export class Backlog {
       if (found === null) throw new BacklogExpired(`Rows after ${after} no longer exist`);
       for (const row of found.rows) {
         rows.push(row.big ? await completed(row) : row);
-        bytes += completedRowBytes(row);
+        bytes += rowBytesWithDocument(row);
       }
       at = found.through;
       const { open } = splitByTransaction(rows);

@@ -5,13 +5,13 @@ import type { Feed } from '../../events/read/feed.ts';
 import type { FairSemaphore } from '../../lib/concurrency/fair-semaphore.ts';
 import type { ByteBudget } from '../../lib/memory/byte-budget.ts';
 import type { Policies } from '../../policies/policies.ts';
-import type { Impersonation } from '../../policies/revalidation/impersonation.ts';
+import type { ImpersonationService } from '../../policies/revalidation/impersonation.ts';
 import type { FairScheduler } from '../../query/evaluate/fair-scheduler.ts';
 import type { Hub } from '../hub/hub.ts';
 import type { SnapshotReader } from '../result/snapshot-store.ts';
 import type { FlushScheduler } from '../wire/send-queue.ts';
 import type { Backlog } from './backlog.ts';
-import type { RightsChanges } from './rights-changes.ts';
+import type { RecentRightsChanges } from './rights-changes.ts';
 import type { ScopeDifferences } from './scope-difference.ts';
 
 export interface RealtimeDeps {
@@ -22,7 +22,7 @@ export interface RealtimeDeps {
   readonly policies: Policies;
   readonly authenticator: Authenticator;
   /** For subscriptions that impersonate another principal. */
-  readonly impersonation: Impersonation;
+  readonly impersonation: ImpersonationService;
   /** Each subscription counts as one request. */
   readonly requestRate: RequestRateLimiter;
   readonly flushScheduler: FlushScheduler;
@@ -31,7 +31,7 @@ export interface RealtimeDeps {
   /** Schedules subscriptions that catch up, piece by piece. */
   readonly fairYield: FairScheduler;
   readonly scopeDifferences: ScopeDifferences;
-  readonly rights: RightsChanges;
+  readonly rights: RecentRightsChanges;
   readonly timing: ProtocolTimings;
   /** The memory used for clients, and its limits. */
   readonly budget: ByteBudget;

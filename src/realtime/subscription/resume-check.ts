@@ -6,7 +6,7 @@ import type { Principal } from '../../auth/identity/principal.ts';
 import type { LogPosition } from '../../events/log/position.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import type { TimedLogPosition } from '../hub/hub.ts';
-import { type LiveResult, prepareRow, type RowEffect } from '../result/live-result.ts';
+import { type LiveResult, prepareRowCooperatively, type RowEffect } from '../result/live-result.ts';
 import { LogRowView } from '../result/log-row-view.ts';
 import type { ResetReason } from '../wire/protocol.ts';
 import { type BacklogChunk, BacklogExpired } from './backlog.ts';
@@ -48,7 +48,7 @@ export async function checkResume(
     for (const { rows } of segments) {
       for (const row of rows) {
         if (mayChangeRights(row, requested.principal)) return 'policy-changed';
-        const view = await prepareRow(new LogRowView(row), requested.live, lane);
+        const view = await prepareRowCooperatively(new LogRowView(row), requested.live, lane);
         const verdict = requested.judge(view);
         if (typeof verdict === 'string') return verdict;
         missed += verdict.length;

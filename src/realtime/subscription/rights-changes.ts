@@ -24,7 +24,7 @@ export interface RightsChangesOptions {
   readonly log: Pick<EventLog, 'about'>;
 }
 
-export class RightsChanges {
+export class RecentRightsChanges {
   readonly #options: RightsChangesOptions;
   /** The last changes, oldest first. */
   #rows: RightsRow[] = [];

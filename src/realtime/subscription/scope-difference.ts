@@ -52,7 +52,7 @@ export class ScopeDifferences {
   difference(
     old: LiveQuerySpec,
     next: LiveQuerySpec,
-    logCursor: LogCursor,
+    logCursor: ResultPosition,
     whose: string,
   ): Promise<ResultDifference | null> {
     const key = `${old.key} ${next.key} ${logCursor.position} ${logCursor.moment}`;
@@ -66,7 +66,7 @@ export class ScopeDifferences {
 }
 
 /** The log position of the client. */
-export interface LogCursor {
+export interface ResultPosition {
   readonly position: string;
   /** The cluster time of its result; null if unknown. */
   readonly moment: Timestamp | null;
@@ -77,7 +77,7 @@ export interface LogCursor {
 async function differenceOf(
   store: SnapshotReader,
   [old, next]: readonly [LiveQuerySpec, LiveQuerySpec],
-  { position, moment, now }: LogCursor,
+  { position, moment, now }: ResultPosition,
 ): Promise<ResultDifference | null> {
   const capacity = next.limit === null ? null : windowCapacity(next.limit);
   const was = await responseAt(store, old, capacity, moment);

@@ -2,7 +2,7 @@
  * The memory that one subscription reserves from its client's budget: for its query, and for its result until a group
  * takes that over.
  */
-import { completedRowBytes } from '../../events/log/log-row.ts';
+import { rowBytesWithDocument } from '../../events/log/log-row.ts';
 import type { MemoryAccount } from '../../lib/memory/byte-budget.ts';
 import type { LiveResult } from '../result/live-result.ts';
 import type { BacklogChunk } from './backlog.ts';
@@ -42,8 +42,8 @@ export class SubscriptionMemory {
 }
 
 /** Bytes of rows read together. */
-export function backlogBytes({ segments }: BacklogChunk): number {
+export function backlogChunkBytes({ segments }: BacklogChunk): number {
   let bytes = 0;
-  for (const { rows } of segments) for (const row of rows) bytes += completedRowBytes(row);
+  for (const { rows } of segments) for (const row of rows) bytes += rowBytesWithDocument(row);
   return bytes;
 }

@@ -13,16 +13,16 @@ import type { FilterIndexKey } from '../hub/filter-index-key.ts';
 import type { TimedLogPosition } from '../hub/hub.ts';
 import { hasReceivedRow, type SubscriptionGroup, type SubscriptionGroupMember } from '../hub/subscription-group.ts';
 import { queueAsTransaction } from '../hub/transaction-messages.ts';
-import { type LiveResult, prepareRow } from '../result/live-result.ts';
+import { type LiveResult, prepareRowCooperatively } from '../result/live-result.ts';
 import { LogRowView } from '../result/log-row-view.ts';
-import { CollectionDropped, invalidationReason } from '../result/snapshot-store.ts';
+import { CollectionDropped, resetReasonForError } from '../result/snapshot-store.ts';
 import { encodeMessage } from '../wire/messages.ts';
 import { RESTART_POSITION, type ResetReason } from '../wire/protocol.ts';
 import type { SendQueue } from '../wire/send-queue.ts';
 import type { SubscriptionMessage } from '../wire/shared-message.ts';
 import { type BacklogChunk, BacklogExpired } from './backlog.ts';
 import type { RealtimeDeps } from './realtime-deps.ts';
-import { backlogBytes, SubscriptionMemory } from './subscription-memory.ts';
+import { backlogChunkBytes, SubscriptionMemory } from './subscription-memory.ts';
 
 /** Minimum time between two resets of one subscription. */
 const RESET_PAUSE_MS = 500;
@@ -225,7 +225,7 @@ export abstract class Subscription implements SubscriptionGroupMember {
     const missed = { after: this.after, through: null, collections: this.collections, whose: account.key };
     // The reader releases the semaphore before anything waits for the client.
     const stretch = await backlog.read(missed, (found) => found);
-    const bytes = backlogBytes(stretch);
+    const bytes = backlogChunkBytes(stretch);
     account.note(bytes);
     try {
       return !run.aborted && (await this.#reportStretch(run, live, stretch, lane));
@@ -251,7 +251,7 @@ export abstract class Subscription implements SubscriptionGroupMember {
       const transaction = joined && last !== undefined ? formatPosition(last) : null;
       for (const row of rows) {
         if (hasReceivedRow(this, row)) continue;
-        const view = await prepareRow(new LogRowView(row), live, lane);
+        const view = await prepareRowCooperatively(new LogRowView(row), live, lane);
         if (run.aborted) return false;
         const verdict = live.applyRow(view);
         if (typeof verdict !== 'string') {
@@ -277,7 +277,7 @@ export abstract class Subscription implements SubscriptionGroupMember {
     try {
       return await live.refill(new LogRowView(last));
     } catch (error) {
-      this.reset(invalidationReason(error, this.deps.onError));
+      this.reset(resetReasonForError(error, this.deps.onError));
       return [];
     }
   }

@@ -4,10 +4,10 @@ import {
   type ImpersonationTarget,
   parseImpersonationTarget,
 } from '../../auth/identity/impersonation-target.ts';
-import { parseJson } from '../../database/json/json.ts';
+import { parseStrictJson } from '../../database/json/json.ts';
 import { requireEventTypes } from '../../events/read/type-patterns.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import { parseExactJson } from '../../lib/exact-json.ts';
+import { parseJsonExactNames } from '../../lib/exact-json.ts';
 import { isPlainObject } from '../../lib/plain-object.ts';
 
 export const SUBPROTOCOL = 'millrace.v1';
@@ -47,7 +47,7 @@ export type ResetReason =
   | 'dropped';
 
 /** A request for a subscription to the documents of a collection. */
-export interface DocumentSubscriptionRequest {
+export interface CollectionSubscriptionRequest {
   readonly kind: 'documents';
   readonly id: string;
   readonly collection: string;
@@ -71,7 +71,7 @@ export interface EventSubscriptionRequest {
   readonly as: ImpersonationTarget | null;
 }
 
-export type SubscriptionRequest = DocumentSubscriptionRequest | EventSubscriptionRequest;
+export type SubscriptionRequest = CollectionSubscriptionRequest | EventSubscriptionRequest;
 
 export type ClientMessage =
   | { readonly type: 'hello'; readonly token: string | null }
@@ -137,7 +137,7 @@ export function parseClientMessage(bytes: Buffer): ClientMessage {
 function parseObject(bytes: Buffer): Record<string, unknown> {
   let value: unknown;
   try {
-    value = parseJson(bytes);
+    value = parseStrictJson(bytes);
   } catch (error) {
     if (!(error instanceof MillraceError) || error.code === 'malformed-json')
       throw new BadFrame('The frame is not JSON');
@@ -151,7 +151,7 @@ function parseObject(bytes: Buffer): Record<string, unknown> {
 function refusal(bytes: Buffer, issue: MillraceError): BadFrame | BadMessage {
   let message: unknown;
   try {
-    message = parseExactJson(bytes.toString());
+    message = parseJsonExactNames(bytes.toString());
   } catch {
     return new BadFrame('The frame is not JSON');
   }
@@ -185,7 +185,7 @@ function readWish(message: Record<string, unknown>, id: string): SubscriptionReq
   }
 }
 
-function documentWish(message: Record<string, unknown>, id: string): DocumentSubscriptionRequest {
+function documentWish(message: Record<string, unknown>, id: string): CollectionSubscriptionRequest {
   only(message, DOCUMENT_FIELDS);
   const { collection, query } = message;
   if (typeof collection !== 'string' || collection.length > MAX_COLLECTION) {

@@ -6,17 +6,17 @@ import { mergePatch } from '../../collections/write/build-document.ts';
 import type { Egress } from '../../egress/egress.ts';
 import { validateEventFilter } from '../../events/read/event-filter.ts';
 import { requireEventTypes } from '../../events/read/type-patterns.ts';
-import { collectIssues, type Issue, MillraceError } from '../../lib/errors.ts';
+import { catchIssues, type Issue, MillraceError } from '../../lib/errors.ts';
 import { validateBody } from '../../lib/parse-body.ts';
 import { isPlainObject } from '../../lib/plain-object.ts';
 import { headerIssues } from './custom-headers.ts';
-import type { EndpointSubscription, EndpointTarget } from './endpoint.ts';
+import type { EndpointDeliverySettings, EndpointSubscription } from './endpoint.ts';
 import { ENDPOINT_BODY, type EndpointBody, MASKED_HEADER_VALUE, NEW_ENDPOINT_BODY } from './endpoint-schema.ts';
 import { createSigningSecret, signingSecretIssue } from './signing-secrets.ts';
 
 /** A complete endpoint from a request, without its secrets. */
 export interface EndpointSettings
-  extends Pick<EndpointTarget, 'url' | 'ratePerSecond' | 'ordering' | 'retrySchedule' | 'enabled'>,
+  extends Pick<EndpointDeliverySettings, 'url' | 'ratePerSecond' | 'ordering' | 'retrySchedule' | 'enabled'>,
     Pick<EndpointSubscription, 'types' | 'filter'> {
   readonly name: string | null;
 }
@@ -92,8 +92,8 @@ function complete(body: EndpointBody, before: Before | null, rules: EndpointRule
   const urlIssue = rules.checkUrl(url);
   if (urlIssue !== null) refuse('/url', urlIssue);
   for (const [index, type] of types.entries())
-    issues.push(...collectIssues(`/types/${index}`, () => requireEventTypes([type])));
-  if (filter !== null) issues.push(...collectIssues('/filter', () => validateEventFilter(filter)));
+    issues.push(...catchIssues(`/types/${index}`, () => requireEventTypes([type])));
+  if (filter !== null) issues.push(...catchIssues('/filter', () => validateEventFilter(filter)));
   const { headers, lost } = withKept(body.headers ?? {}, before, urlIssue === null && url);
   for (const name of lost) {
     refuse(`/headers/${escaped(name)}`, 'needs its value: it is kept only while the URL has the same origin');

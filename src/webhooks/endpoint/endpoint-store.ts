@@ -9,7 +9,7 @@ import { newId } from '../../database/json/ids.ts';
 import type { Mongo } from '../../database/mongo.ts';
 import {
   type ChangeStamp,
-  createSystemCollection,
+  ensureSystemCollection,
   newDocumentMeta,
   type SystemDocumentMeta,
   stampDeletion,
@@ -81,7 +81,7 @@ export class EndpointStore {
 
   /** Creates missing collections, and re-encrypts secrets with the newest master key. */
   async start(): Promise<void> {
-    await createSystemCollection(this.#mongo, ENDPOINTS_COLLECTION);
+    await ensureSystemCollection(this.#mongo, ENDPOINTS_COLLECTION);
     await withTranslatedErrors(async () => {
       for (const name of [SECRETS, COUNTED]) {
         await this.#mongo.log.createCollection(name).catch((error: unknown) => {

@@ -1,5 +1,5 @@
 /** Types of a webhook endpoint: where events are sent, which ones, and with whose rights. */
-import type { ClientPrincipal } from '../../auth/identity/principal.ts';
+import type { RequestPrincipal } from '../../auth/identity/principal.ts';
 
 /** Maximum number of endpoints of one instance. */
 export const MAX_ENDPOINTS = 500;
@@ -31,7 +31,7 @@ export type EndpointCreationRoute = typeof REST_HOOKS_ROUTE;
 /** The principal that created an endpoint. The endpoint receives what this principal may read. */
 export interface Creator {
   /** Anonymous clients can create endpoints in development mode only. */
-  readonly kind: ClientPrincipal['kind'];
+  readonly kind: RequestPrincipal['kind'];
   /** Id of the user or key; empty for anonymous. */
   readonly id: string;
 }
@@ -49,7 +49,7 @@ export interface EndpointSubscription {
 }
 
 /** Decides how an endpoint is called. */
-export interface EndpointTarget {
+export interface EndpointDeliverySettings {
   readonly id: string;
   readonly url: string;
   /** The signing secrets (`whsec_…`), newest first. One with an end signs until then. */

@@ -1,7 +1,7 @@
 /** The endpoints of an instance. Within a second each process applies a change and passes it to its sender. */
 import type { ClientSession } from 'mongodb';
 import type { AuditEvents } from '../../database/audit-events.ts';
-import { type ChangeStamp, SYSTEM_STAMP } from '../../database/system-collection.ts';
+import { type ChangeStamp, SYSTEM_CHANGE_STAMP } from '../../database/system-collection.ts';
 import type { Transactions } from '../../database/transactions.ts';
 import type { Egress } from '../../egress/egress.ts';
 import { Reloader } from '../../lib/concurrency/reloader.ts';
@@ -10,7 +10,7 @@ import {
   type Creator,
   type DisabledReason,
   type EndpointCreationRoute,
-  type EndpointTarget,
+  type EndpointDeliverySettings,
   MAX_ENDPOINTS,
 } from './endpoint.ts';
 import {
@@ -26,7 +26,7 @@ import { ENDPOINTS_COLLECTION, type StoredEndpoint } from './stored-endpoint.ts'
 
 /** What this needs of the sender, which is in a higher folder. */
 export interface EndpointListener {
-  ensureEndpoint(target: EndpointTarget): Promise<void>;
+  ensureEndpoint(target: EndpointDeliverySettings): Promise<void>;
   removeEndpoint(id: string): Promise<void>;
   headerIssue(name: string): string | null;
 }
@@ -56,14 +56,14 @@ export interface EndpointView {
 }
 
 /** Called with the version that a change would replace. It throws to reject the change. */
-export type EndpointCondition = (version: string) => void;
+export type VersionPrecondition = (version: string) => void;
 
 /** A change by a request. */
-export interface EndpointChange {
+export interface EndpointChangeContext {
   readonly id: string;
   /** The only principal whose endpoints may be changed; null for all. */
   readonly owner: Creator | null;
-  readonly condition?: EndpointCondition;
+  readonly condition?: VersionPrecondition;
   readonly stamp: ChangeStamp;
 }
 
@@ -73,7 +73,8 @@ export class Endpoints {
   readonly reloader: Reloader;
   readonly #now: () => number;
   readonly #rules: EndpointRules;
-  #activeNow: ReadonlyMap<string, { readonly version: string; readonly target: EndpointTarget | null }> = new Map();
+  #activeNow: ReadonlyMap<string, { readonly version: string; readonly target: EndpointDeliverySettings | null }> =
+    new Map();
 
   constructor(deps: EndpointsDeps) {
     this.#deps = deps;
@@ -88,7 +89,7 @@ export class Endpoints {
   }
 
   /** The endpoints that are active in this process, as passed to the sender. */
-  activeNow(): readonly EndpointTarget[] {
+  activeNow(): readonly EndpointDeliverySettings[] {
     return [...this.#activeNow.values()].flatMap(({ target }) => target ?? []);
   }
 
@@ -99,7 +100,7 @@ export class Endpoints {
   }
 
   /** An endpoint as stored; null if it was deleted or is invalid. */
-  async stored(id: string): Promise<EndpointTarget | null> {
+  async stored(id: string): Promise<EndpointDeliverySettings | null> {
     const { store, transactions } = this.#deps;
     const found = await transactions.run((session) => store.find(id, session));
     return found === null ? null : this.#target(found);
@@ -150,7 +151,7 @@ export class Endpoints {
    * Applies a merge patch (RFC 7396).
    * @throws MillraceError `endpoint-not-found`, `invalid-body-type`, `invalid-body`, `invalid-endpoint`, what the condition throws
    */
-  change(patch: unknown, { stamp, ...change }: EndpointChange): Promise<EndpointView> {
+  change(patch: unknown, { stamp, ...change }: EndpointChangeContext): Promise<EndpointView> {
     const { store, activity } = this.#deps;
     return this.#change(async (session) => {
       const before = await this.#changed(change, session);
@@ -165,7 +166,7 @@ export class Endpoints {
   }
 
   /** @throws MillraceError `endpoint-not-found`, errors of the condition */
-  async remove({ stamp, ...change }: EndpointChange): Promise<void> {
+  async remove({ stamp, ...change }: EndpointChangeContext): Promise<void> {
     const { store, transactions } = this.#deps;
     await transactions.run(async (session) => {
       const { id } = await this.#changed(change, session);
@@ -194,7 +195,7 @@ export class Endpoints {
    */
   async rotate(
     graceMs: number,
-    { stamp, ...change }: EndpointChange,
+    { stamp, ...change }: EndpointChangeContext,
   ): Promise<{ readonly secret: string; readonly expires: readonly Date[] }> {
     const { store } = this.#deps;
     const secret = createSigningSecret();
@@ -217,8 +218,8 @@ export class Endpoints {
   async disable(id: string, reason: DisabledReason): Promise<boolean> {
     const { store, transactions, activity } = this.#deps;
     const disabled = await transactions.run(async (session) => {
-      if (!(await store.disable(id, reason, SYSTEM_STAMP, session))) return false;
-      await activity.record('system.endpoint.disabled', { endpoint: id, reason }, SYSTEM_STAMP, session);
+      if (!(await store.disable(id, reason, SYSTEM_CHANGE_STAMP, session))) return false;
+      await activity.record('system.endpoint.disabled', { endpoint: id, reason }, SYSTEM_CHANGE_STAMP, session);
       return true;
     });
     if (disabled) await this.reloader.reload();
@@ -234,7 +235,7 @@ export class Endpoints {
   }
 
   async #changed(
-    { id, owner, condition }: Omit<EndpointChange, 'stamp'>,
+    { id, owner, condition }: Omit<EndpointChangeContext, 'stamp'>,
     session: ClientSession,
   ): Promise<EndpointRecord> {
     const found = await this.#existing(id, owner, session);
@@ -275,7 +276,7 @@ export class Endpoints {
     }
   }
 
-  #target({ id, written, version: _, open }: EndpointRecord): EndpointTarget | null {
+  #target({ id, written, version: _, open }: EndpointRecord): EndpointDeliverySettings | null {
     const { checkUrl, onError } = this.#deps;
     try {
       const { secrets, headers } = open();

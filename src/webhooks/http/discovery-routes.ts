@@ -8,8 +8,8 @@ import { clientLimitKey } from '../../auth/identity/principal.ts';
 import type { CollectionRegistry } from '../../collections/collection-registry.ts';
 import type { Collections } from '../../collections/collections.ts';
 import { collectionNotAvailable } from '../../collections/document-errors.ts';
-import { type CollectionRoute, requireCollectionScope } from '../../collections/http/collection-access.ts';
-import type { CollectionSchemas } from '../../collections/schema/collection-schemas.ts';
+import { type CollectionRouteGeneric, requireCollectionScope } from '../../collections/http/collection-access.ts';
+import type { InferredCollectionSchemas } from '../../collections/schema/collection-schemas.ts';
 import { COLLECTION_PARAMETER, type CollectionName } from '../../database/collection-names.ts';
 import { collectionEventTypes } from '../../events/log/event.ts';
 import { eventTypeMatcher, requireEventTypes } from '../../events/read/type-patterns.ts';
@@ -114,7 +114,7 @@ export interface DiscoveryRoutesOptions {
   readonly policies: Policies;
   readonly collections: Pick<Collections, 'list'>;
   readonly registry: Pick<CollectionRegistry, 'exists'>;
-  readonly described: CollectionSchemas;
+  readonly described: InferredCollectionSchemas;
   readonly samples: Pick<EventSamples, 'newestOf'>;
   /** The public URL of this server; undefined if unknown. */
   readonly publicUrl: string | undefined;
@@ -128,7 +128,7 @@ export async function discoveryRoutes(app: FastifyInstance, options: DiscoveryRo
     return described.list(request.principal);
   });
 
-  app.get<CollectionRoute>('/api/:collection/_schema', { config: OPERATIONS.schema }, async (request) => {
+  app.get<CollectionRouteGeneric>('/api/:collection/_schema', { config: OPERATIONS.schema }, async (request) => {
     parseQueryParameters(request, []);
     const [scope, name] = requireCollectionScope(policies, request, 'read');
     return described.schema(scope, name, clientLimitKey(request.asker, request.ip));
@@ -143,7 +143,7 @@ export async function discoveryRoutes(app: FastifyInstance, options: DiscoveryRo
     return createSampleEvents(documents, { collection, type, publicUrl, now: new Date() });
   }
 
-  app.get<CollectionRoute>('/api/:collection/_samples', { config: OPERATIONS.samples }, async (request) => {
+  app.get<CollectionRouteGeneric>('/api/:collection/_samples', { config: OPERATIONS.samples }, async (request) => {
     const [scope, collection] = requireCollectionScope(policies, request, 'read');
     const { type, limit } = parseSampleQuery(request, collection);
     // The log may still have events of a dropped collection.

@@ -12,14 +12,14 @@ import { validateBody } from '../../lib/parse-body.ts';
 import { parseQueryParameters, requireMediaType } from '../../lib/request.ts';
 import type { Policies } from '../../policies/policies.ts';
 import type { Creator } from '../endpoint/endpoint.ts';
-import type { EndpointChange, Endpoints, EndpointView } from '../endpoint/endpoints.ts';
+import type { EndpointChangeContext, Endpoints, EndpointView } from '../endpoint/endpoints.ts';
 import type { EventSamples } from '../planning/event-samples.ts';
 import type { WebhookReplays } from '../planning/webhook-replays.ts';
 import type { EndpointHealth, Sender } from '../sending/sender.ts';
 import { ENDPOINT_OPERATIONS as OPERATIONS } from './endpoint-openapi.ts';
 import { createTestDelivery, TEST_EVENT_TYPE } from './test-delivery.ts';
-import { changesDeliveryRouting, mayReadUsers, userEventsForbidden } from './user-events.ts';
-import { authorizeWebhookRequest, confirmPrincipal } from './webhook-access.ts';
+import { endpointPatchChangesDelivery, mayReadUsers, userEventsForbidden } from './user-events.ts';
+import { authorizeWebhookRequest, undoIfCredentialRevoked } from './webhook-access.ts';
 import { RECOVER_BODY, REPLAY_BODY, ROTATE_SECRET_BODY, TEST_ENDPOINT_BODY } from './webhook-schemas.ts';
 
 export interface WebhookRoutesOptions {
@@ -67,7 +67,7 @@ export async function endpointRoutes(app: FastifyInstance, options: WebhookRoute
     return reply.header('etag', versionTag(shown.version)).send({ ...endpoint, ...more });
   };
   /** Rights of a request that changes one endpoint. */
-  const changeOf = (request: FastifyRequest<IdPathParams>, action: ResourceAction): EndpointChange => ({
+  const changeOf = (request: FastifyRequest<IdPathParams>, action: ResourceAction): EndpointChangeContext => ({
     ...enter(request, action),
     id: request.params.id,
     condition: parseVersionPrecondition(request.headers),
@@ -77,7 +77,10 @@ export async function endpointRoutes(app: FastifyInstance, options: WebhookRoute
    * An endpoint receives events by the rights of its creator. A client with fewer rights must not choose which events,
    * and where they go.
    */
-  const requireRouting = async ({ principal, params }: FastifyRequest<IdPathParams>, { owner }: EndpointChange) => {
+  const requireRouting = async (
+    { principal, params }: FastifyRequest<IdPathParams>,
+    { owner }: EndpointChangeContext,
+  ) => {
     if (owner !== null || mayReadUsers(policies, principal)) return;
     const { endpoint } = await endpoints.show(params.id, owner);
     const { kind, id } = endpoint.principal;
@@ -97,7 +100,7 @@ export async function endpointRoutes(app: FastifyInstance, options: WebhookRoute
     const { creator, stamp } = enter(request, 'create');
     const { shown, secret } = await endpoints.create(request.body, creator, stamp);
     const { id } = shown.endpoint;
-    await confirmPrincipal(authenticator, request, () => endpoints.remove({ id, owner: null, stamp }));
+    await undoIfCredentialRevoked(authenticator, request, () => endpoints.remove({ id, owner: null, stamp }));
     return send(reply.code(201).header('location', `${URL}/${shown.endpoint.id}`), shown, { secret });
   });
 
@@ -109,7 +112,7 @@ export async function endpointRoutes(app: FastifyInstance, options: WebhookRoute
   app.patch<IdPathParams>(`${URL}/:id`, { config: OPERATIONS.change }, async (request, reply) => {
     const change = changeOf(request, 'update');
     requireMediaType(request, ['application/merge-patch+json', 'application/json']);
-    if (changesDeliveryRouting(request.body)) await requireRouting(request, change);
+    if (endpointPatchChangesDelivery(request.body)) await requireRouting(request, change);
     return send(reply, await endpoints.change(request.body, change));
   });
 

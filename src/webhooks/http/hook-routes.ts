@@ -25,7 +25,7 @@ import { type Creator, DISABLED_REASONS, REST_HOOKS_ROUTE } from '../endpoint/en
 import { EVENT_FILTER_SCHEMA, ENDPOINT_URL_SCHEMA as TARGET_URL } from '../endpoint/endpoint-schema.ts';
 import type { Endpoints, EndpointView } from '../endpoint/endpoints.ts';
 import type { IdPathParams } from './endpoint-routes.ts';
-import { authorizeWebhookRequest, confirmPrincipal } from './webhook-access.ts';
+import { authorizeWebhookRequest, undoIfCredentialRevoked } from './webhook-access.ts';
 
 const tag = 'webhooks';
 const PATH = '/hooks';
@@ -144,7 +144,7 @@ export async function restHookRoutes(app: FastifyInstance, options: RestHookRout
       throw asHookError(error);
     });
     const { id } = shown.endpoint;
-    await confirmPrincipal(authenticator, request, () => endpoints.remove({ id, owner: null, stamp }));
+    await undoIfCredentialRevoked(authenticator, request, () => endpoints.remove({ id, owner: null, stamp }));
     return reply
       .code(201)
       .header('location', `${PATH}/${shown.endpoint.id}`)

@@ -32,7 +32,7 @@ export function omitAttemptResponses(attempts: readonly Attempt[]): readonly Att
 }
 
 /** Whether a merge patch of an endpoint changes what is sent, or where. */
-export function changesDeliveryRouting(patch: unknown): boolean {
+export function endpointPatchChangesDelivery(patch: unknown): boolean {
   return isPlainObject(patch) && ROUTING.some((field) => Object.hasOwn(patch, field));
 }
 

@@ -1,7 +1,7 @@
 /** Which endpoints a client may use: administrators all, other principals those that they created. */
 import type { FastifyRequest } from 'fastify';
 import type { Authenticator } from '../../auth/authenticator.ts';
-import { type ClientPrincipal, type ResourceAction, stampFromPrincipal } from '../../auth/identity/principal.ts';
+import { type RequestPrincipal, type ResourceAction, stampFromPrincipal } from '../../auth/identity/principal.ts';
 import type { ServerMode } from '../../config/config.ts';
 import type { ChangeStamp } from '../../database/system-collection.ts';
 import { MillraceError } from '../../lib/errors.ts';
@@ -43,7 +43,7 @@ export function authorizeWebhookRequest(
  * @param undo deletes what was created
  * @throws MillraceError `invalid-token` if the session or key has ended
  */
-export async function confirmPrincipal(
+export async function undoIfCredentialRevoked(
   authenticator: Pick<Authenticator, 'refreshIgnoringExpiry'>,
   { principal }: Pick<FastifyRequest, 'principal'>,
   undo: () => Promise<void>,
@@ -57,6 +57,6 @@ export async function confirmPrincipal(
   }
 }
 
-function creatorOf(principal: ClientPrincipal): Creator {
+function creatorOf(principal: RequestPrincipal): Creator {
   return { kind: principal.kind, id: principal.kind === 'anonymous' ? '' : principal.id };
 }

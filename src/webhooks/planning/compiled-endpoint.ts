@@ -36,7 +36,7 @@ export function compileEndpoint(interest: EndpointSubscription): CompiledEndpoin
 }
 
 /** Enabled endpoints by the types that they subscribe to. */
-export class EndpointFilters {
+export class EndpointsByEventType {
   readonly states: EndpointStates;
   readonly #endpoints: EventFiltersByType<CompiledEndpoint>;
 

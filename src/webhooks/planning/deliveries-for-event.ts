@@ -6,10 +6,10 @@ import type { Document } from 'mongodb';
 import type { Principal } from '../../auth/identity/principal.ts';
 import { decodeDocument, decodeDocumentCooperatively } from '../../database/bson/stored-document.ts';
 import { eventType } from '../../events/log/event.ts';
-import { completedRowBytes, type LogRow } from '../../events/log/log-row.ts';
+import { type LogRow, rowBytesWithDocument } from '../../events/log/log-row.ts';
 import { formatPosition } from '../../events/log/position.ts';
 import { encodeEventBody } from '../../events/read/event-body.ts';
-import { type RowVisibleToReader, redactRowNames, redactRowStates } from '../../events/read/redact-row.ts';
+import { type RedactedRow, redactCollectionNames, redactRowStates } from '../../events/read/redact-row.ts';
 import { runCooperatively } from '../../lib/concurrency/cooperative-yield.ts';
 import type { Policies } from '../../policies/policies.ts';
 import { scopeKey } from '../../policies/scope-key.ts';
@@ -20,7 +20,7 @@ import { type CompiledEndpoint, DELIVERY_EVENT_PREFIX } from './compiled-endpoin
 import type { EndpointPrincipals } from './endpoint-principals.ts';
 import { documentIdOf } from './endpoint-states.ts';
 
-export interface EventDeliveriesDeps {
+export interface EventDeliveryBuilderDeps {
   readonly policies: Pick<Policies, 'find'>;
   readonly creators: Pick<EndpointPrincipals, 'find'>;
   /** Adds the current document to a row whose own documents were too large. */
@@ -37,17 +37,17 @@ export interface CreatedDeliveries {
 
 /** A row as some endpoints see it. */
 interface Sight {
-  readonly shown: RowVisibleToReader;
+  readonly shown: RedactedRow;
   /** The visible states, for filters; read for the first endpoint with a filter. */
   documents: Promise<readonly Document[]> | null;
   /** Built for the first endpoint that receives it; null if the row is no event. */
   body: { readonly text: string | null } | null;
 }
 
-export class EventDeliveries {
-  readonly #deps: EventDeliveriesDeps;
+export class EventDeliveryBuilder {
+  readonly #deps: EventDeliveryBuilderDeps;
 
-  constructor(deps: EventDeliveriesDeps) {
+  constructor(deps: EventDeliveryBuilderDeps) {
     this.#deps = deps;
   }
 
@@ -98,7 +98,7 @@ export class EventDeliveries {
     sights: Map<string, Promise<Sight>>,
     lane: ScheduledTask,
   ): Promise<Sight | null> {
-    const named = redactRowNames(row, (resource) => this.#deps.policies.find(principal, 'read', resource));
+    const named = redactCollectionNames(row, (resource) => this.#deps.policies.find(principal, 'read', resource));
     // The subscribed types must match the redacted event: otherwise its delivery would reveal what was removed.
     if (named === null || (named.row !== row && !endpoint.wantsRow(named.row))) return null;
     const { scope } = named;
@@ -117,7 +117,7 @@ export class EventDeliveries {
     const match = endpoint.matchFor(principal, Date.now());
     if (match === null || always) return always || states.length > 0 ? sight : null;
     sight.documents ??= Promise.all(states.map((state) => decodeDocumentCooperatively(state, turn)));
-    const isLong = isExpensiveMatch(endpoint.cost, completedRowBytes(row));
+    const isLong = isExpensiveMatch(endpoint.cost, rowBytesWithDocument(row));
     for (const state of await sight.documents) {
       if (isLong ? await runCooperatively(() => match(state), turn) : match(state)) return sight;
     }
@@ -156,7 +156,7 @@ function reportedEndpoint(row: LogRow): string | null {
 const MOST_DELIVERIES = 1_000;
 const MOST_BYTES = 8 * 1024 * 1024;
 
-export class DeliveryBatch {
+export class DeliveryBatcher {
   readonly #sender: Pick<Sender, 'submit'>;
   readonly #allowed: () => boolean;
   #deliveries: NewDelivery[] = [];

@@ -6,9 +6,9 @@ import type { Db } from 'mongodb';
 import type { LogRow } from '../../events/log/log-row.ts';
 import type { LogTail } from '../../events/log/log-tail.ts';
 import type { Sender } from '../sending/sender.ts';
-import { EndpointFilters } from './compiled-endpoint.ts';
+import { EndpointsByEventType } from './compiled-endpoint.ts';
 import { applyEndpointRow, invalidatesEndpoints, isAboutEndpoint } from './endpoint-states.ts';
-import { readEndpoints, toEndpointStates } from './endpoints-at-position.ts';
+import { readEndpointsSnapshot, toEndpointStates } from './endpoints-at-position.ts';
 
 /** Milliseconds from a row to the wake-up: by then the planner has usually submitted its deliveries. */
 const WAKE_MS = 200;
@@ -24,7 +24,7 @@ export interface DeliveryNotifierDeps {
 
 export class DeliveryNotifier {
   readonly #deps: DeliveryNotifierDeps;
-  #requested = new EndpointFilters(new Map());
+  #requested = new EndpointsByEventType(new Map());
   #timer: NodeJS.Timeout | null = null;
   #detach: () => void = () => {};
 
@@ -49,7 +49,8 @@ export class DeliveryNotifier {
 
   #take(row: LogRow): void {
     if (invalidatesEndpoints(row)) this.#readAgain();
-    else if (isAboutEndpoint(row)) this.#requested = new EndpointFilters(applyEndpointRow(this.#requested.states, row));
+    else if (isAboutEndpoint(row))
+      this.#requested = new EndpointsByEventType(applyEndpointRow(this.#requested.states, row));
     if (this.#timer !== null || this.#deps.plans() || this.#requested.by(row).length === 0) return;
     this.#timer = setTimeout(() => {
       this.#timer = null;
@@ -62,7 +63,7 @@ export class DeliveryNotifier {
   }
 
   async #read(): Promise<void> {
-    const { documents } = await readEndpoints(this.#deps.data);
-    this.#requested = new EndpointFilters(toEndpointStates(documents));
+    const { documents } = await readEndpointsSnapshot(this.#deps.data);
+    this.#requested = new EndpointsByEventType(toEndpointStates(documents));
   }
 }

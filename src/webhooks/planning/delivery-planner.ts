@@ -12,8 +12,8 @@ import type { EventServices } from '../../events/services.ts';
 import { FairScheduler, type ScheduledTask } from '../../query/evaluate/fair-scheduler.ts';
 import type { DisabledReason, EndpointSubscription } from '../endpoint/endpoint.ts';
 import type { Sender } from '../sending/sender.ts';
-import { type CompiledEndpoint, compileEndpoint, EndpointFilters } from './compiled-endpoint.ts';
-import { DeliveryBatch, type EventDeliveries } from './deliveries-for-event.ts';
+import { type CompiledEndpoint, compileEndpoint, EndpointsByEventType } from './compiled-endpoint.ts';
+import { DeliveryBatcher, type EventDeliveryBuilder } from './deliveries-for-event.ts';
 import type { EndpointPrincipals } from './endpoint-principals.ts';
 import {
   applyEndpointRow,
@@ -30,7 +30,7 @@ export interface DeliveryPlannerDeps {
   /** The endpoints after the row at a log position (endpoints-at-position.ts). */
   readonly endpointsAt: (position: LogPosition) => Promise<EndpointStates>;
   readonly creators: Pick<EndpointPrincipals, 'find'>;
-  readonly rows: EventDeliveries;
+  readonly rows: EventDeliveryBuilder;
   readonly sender: Pick<Sender, 'submit' | 'wake' | 'removeEndpoint'>;
   /** Disables an endpoint, if enabled. */
   readonly disable: (endpoint: string, reason: DisabledReason) => Promise<void>;
@@ -44,7 +44,7 @@ export class DeliveryPlanner {
   readonly #deps: DeliveryPlannerDeps;
   readonly #consumer: Consumer;
   readonly #fairYield = new FairScheduler();
-  #requested = new EndpointFilters(new Map());
+  #requested = new EndpointsByEventType(new Map());
   /** True while a row that changes endpoints waits to be handled: until then the subscribed types are unknown. */
   #isUnsettled = false;
   #hasBegun = false;
@@ -106,7 +106,7 @@ export class DeliveryPlanner {
 
   async #begin(cursor: LogPosition): Promise<void> {
     const states = await this.#deps.endpointsAt(cursor);
-    this.#requested = new EndpointFilters(states);
+    this.#requested = new EndpointsByEventType(states);
     this.#isUnsettled = false;
     this.#hasBegun = true;
     await this.#disableGone([...states.values()]);
@@ -121,7 +121,7 @@ export class DeliveryPlanner {
   }
 
   async #handle(rows: readonly LogRow[], allowed: () => boolean): Promise<void> {
-    const batch = new DeliveryBatch(this.#deps.sender, allowed);
+    const batch = new DeliveryBatcher(this.#deps.sender, allowed);
     const lane = this.#fairYield.createTask(this);
     const gone = new Set<EndpointSubscription>();
     let requested = this.#requested;
@@ -142,8 +142,8 @@ export class DeliveryPlanner {
   /** Plans one row. @returns the endpoints whose principal no longer exists */
   async #planRow(
     row: LogRow,
-    requested: EndpointFilters,
-    batch: DeliveryBatch,
+    requested: EndpointsByEventType,
+    batch: DeliveryBatcher,
     lane: ScheduledTask,
   ): Promise<readonly CompiledEndpoint[]> {
     const endpoints = requested.by(row);
@@ -154,9 +154,9 @@ export class DeliveryPlanner {
   }
 
   /** The endpoints after a row. */
-  async #after(row: LogRow, requested: EndpointFilters): Promise<EndpointFilters> {
-    if (invalidatesEndpoints(row)) return new EndpointFilters(await this.#deps.endpointsAt(row));
-    return isAboutEndpoint(row) ? new EndpointFilters(applyEndpointRow(requested.states, row)) : requested;
+  async #after(row: LogRow, requested: EndpointsByEventType): Promise<EndpointsByEventType> {
+    if (invalidatesEndpoints(row)) return new EndpointsByEventType(await this.#deps.endpointsAt(row));
+    return isAboutEndpoint(row) ? new EndpointsByEventType(applyEndpointRow(requested.states, row)) : requested;
   }
 
   /** The process that deleted an endpoint may have ended before it notified its sender. */

@@ -33,7 +33,7 @@ export async function endpointsAtPosition(
   position: LogPosition,
   deps: EndpointsAtPositionDeps,
 ): Promise<EndpointStates> {
-  const { documents, time } = await readEndpoints(deps.data);
+  const { documents, time } = await readEndpointsSnapshot(deps.data);
   // Changes that the documents already contain must be in the log, too, before the log is read for them.
   if (time !== null) await passed(time, deps);
   const states = new Map(toEndpointStates(documents));
@@ -51,7 +51,7 @@ export function toEndpointStates(documents: readonly Document[]): EndpointStates
 }
 
 /** All endpoints stored at one cluster time, and that time; null without the collection. */
-export async function readEndpoints(
+export async function readEndpointsSnapshot(
   data: Db,
 ): Promise<{ readonly documents: Document[]; readonly time: Timestamp | null }> {
   const session = data.client.startSession();

@@ -8,11 +8,11 @@ import type { Event } from '../../events/log/event.ts';
 import type { LogRow } from '../../events/log/log-row.ts';
 import type { EventServices } from '../../events/services.ts';
 import { FairSemaphore } from '../../lib/concurrency/fair-semaphore.ts';
-import { parseExactJson } from '../../lib/exact-json.ts';
+import { parseJsonExactNames } from '../../lib/exact-json.ts';
 import { FairScheduler } from '../../query/evaluate/fair-scheduler.ts';
 import type { EndpointSubscription } from '../endpoint/endpoint.ts';
 import { CompiledEndpoint } from './compiled-endpoint.ts';
-import type { EventDeliveries } from './deliveries-for-event.ts';
+import type { EventDeliveryBuilder } from './deliveries-for-event.ts';
 
 /** Maximum rows searched, and rows of one page. */
 const SEARCHED = 5_000;
@@ -22,7 +22,7 @@ const CLIENT_MS = 1_000;
 
 export interface EventSamplesDeps {
   readonly events: Pick<EventServices, 'log' | 'tail'>;
-  readonly rows: EventDeliveries;
+  readonly rows: EventDeliveryBuilder;
 }
 
 /** A client's request for events of one collection. */
@@ -63,7 +63,7 @@ export class EventSamples {
       const { deliveries } = await this.#deps.rows.of(row, [endpoint], 'test', lane);
       return deliveries[0]?.body ?? null;
     });
-    return body === undefined ? null : (parseExactJson(body) as Event);
+    return body === undefined ? null : (parseJsonExactNames(body) as Event);
   }
 
   /**

@@ -6,10 +6,10 @@ import { ZERO_TIMESTAMP } from '../../database/bson/raw-bson.ts';
 import { decodeDocument, encodeBsonDocument } from '../../database/bson/stored-document.ts';
 import type { CollectionName } from '../../database/collection-names.ts';
 import { idText } from '../../database/json/ids.ts';
-import { EMPTY_LOG_ROW, type LogRow, type RowOperation } from '../../events/log/log-row.ts';
+import { LOG_ROW_DEFAULTS, type LogRow, type RowOperation } from '../../events/log/log-row.ts';
 import { encodeEventBody } from '../../events/read/event-body.ts';
 import { eventTypeMatcher } from '../../events/read/type-patterns.ts';
-import { parseExactJson } from '../../lib/exact-json.ts';
+import { parseJsonExactNames } from '../../lib/exact-json.ts';
 import { isPlainObject } from '../../lib/plain-object.ts';
 import { SERVER_FIELDS } from '../../lib/server-fields.ts';
 
@@ -50,7 +50,7 @@ function createdSample(raw: Buffer, operation: (typeof CHANGES)[number][1], samp
   // The last writer of the document is the author of the sample.
   const { by, [operation === 'insert' ? 'createdAt' : 'updatedAt']: wall } = meta;
   const row: LogRow = {
-    ...EMPTY_LOG_ROW,
+    ...LOG_ROW_DEFAULTS,
     number: 0,
     epoch: 0,
     token: '',
@@ -65,7 +65,7 @@ function createdSample(raw: Buffer, operation: (typeof CHANGES)[number][1], samp
   };
   const body = encodeEventBody(row, publicUrl);
   if (body === null) return null;
-  const event = parseExactJson(body) as Record<string, unknown>;
+  const event = parseJsonExactNames(body) as Record<string, unknown>;
   // Nothing has changed: the field names show what may be there.
   const changed = Object.keys(document).filter((name) => !SERVER_FIELDS.has(name));
   return { ...event, id: `sample_${idText(_id)}`, ...(operation === 'update' ? { changed } : {}) };

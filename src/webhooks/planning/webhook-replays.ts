@@ -12,7 +12,7 @@ import { eventTypeMatcher, matchesRowType } from '../../events/read/type-pattern
 import type { EventServices } from '../../events/services.ts';
 import { FairScheduler } from '../../query/evaluate/fair-scheduler.ts';
 import type { Sender } from '../sending/sender.ts';
-import { DeliveryBatch, type EventDeliveries } from './deliveries-for-event.ts';
+import { DeliveryBatcher, type EventDeliveryBuilder } from './deliveries-for-event.ts';
 import type { DeliveryPlanner } from './delivery-planner.ts';
 import type { ReplayRequest, ReplayView } from './replay.ts';
 import type { ReplayRecord, ReplayStore } from './replay-store.ts';
@@ -26,7 +26,7 @@ export interface WebhookReplaysDeps {
   readonly store: ReplayStore;
   readonly events: Pick<EventServices, 'log' | 'tail' | 'feed'>;
   readonly activity: Pick<AuditEvents, 'record'>;
-  readonly rows: EventDeliveries;
+  readonly rows: EventDeliveryBuilder;
   readonly sender: Pick<Sender, 'submit'>;
   readonly planner: () => Pick<DeliveryPlanner, 'endpoint' | 'plans' | 'waitUntilIdle'>;
   readonly onError: (error: unknown) => void;
@@ -109,7 +109,7 @@ export class WebhookReplays {
     if (endpoint === null || !endpoint.subscription.enabled)
       return store.saveProgress(replay, { ...replay, state: 'canceled' });
     const wants = replay.types === null ? () => true : eventTypeMatcher(replay.types);
-    const batch = new DeliveryBatch(sender, () => this.#allowed());
+    const batch = new DeliveryBatcher(sender, () => this.#allowed());
     const lane = this.#fairYield.createTask(replay._id);
     let { sent, position } = replay;
     for (const row of rows.filter(({ number }) => number <= replay.until.number)) {

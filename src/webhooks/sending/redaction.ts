@@ -1,5 +1,5 @@
 /** Redacts an endpoint's secrets in stored responses: some receivers echo what they were sent. */
-import type { EndpointTarget } from '../endpoint/endpoint.ts';
+import type { EndpointDeliverySettings } from '../endpoint/endpoint.ts';
 import { MASKED_HEADER_VALUE } from '../endpoint/endpoint-schema.ts';
 
 /** Stored bytes of a response body. */
@@ -14,7 +14,7 @@ export class SecretRedactor {
   readonly maxBytes: number;
   readonly #secrets: readonly string[];
 
-  constructor({ secrets, headers }: Pick<EndpointTarget, 'secrets' | 'headers'>) {
+  constructor({ secrets, headers }: Pick<EndpointDeliverySettings, 'secrets' | 'headers'>) {
     this.headers = Object.fromEntries(Object.keys(headers).map((name) => [name, MASKED_HEADER_VALUE]));
     const all = [
       ...secrets.flatMap(({ secret }) => [secret, secret.replace(/^whsec_/, '')]),

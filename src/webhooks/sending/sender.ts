@@ -2,7 +2,7 @@
  * The interface of senders: the direct sender, which needs only MongoDB, or a service. One test suite covers all of
  * them.
  */
-import type { DisabledReason, EndpointTarget } from '../endpoint/endpoint.ts';
+import type { DisabledReason, EndpointDeliverySettings } from '../endpoint/endpoint.ts';
 
 export const DELIVERY_STATES = ['pending', 'succeeded', 'failed', 'canceled'] as const;
 
@@ -97,7 +97,7 @@ export interface EndpointHealth {
 export interface StoredEndpointReader {
   readonly ids: () => Promise<readonly string[]>;
   /** Null if it was deleted or is invalid. */
-  readonly one: (id: string) => Promise<EndpointTarget | null>;
+  readonly one: (id: string) => Promise<EndpointDeliverySettings | null>;
 }
 
 /** Which sender is used, and whether it works. */
@@ -131,7 +131,7 @@ export interface Sender {
    * Tells the sender of an endpoint as it is now, in every process, at the start and after each change. A changed URL closes
    * its breaker. A disabled endpoint's pending deliveries are canceled.
    */
-  ensureEndpoint(target: EndpointTarget): Promise<void>;
+  ensureEndpoint(target: EndpointDeliverySettings): Promise<void>;
   /** Why a header field of an endpoint cannot be sent, as a sentence without its subject; null if it can. */
   headerIssue(name: string): string | null;
   /** The endpoint is gone: its pending deliveries are canceled. */

@@ -3,7 +3,7 @@
  */
 import { generateKeyPairSync } from 'node:crypto';
 import t from 'tap';
-import { missingClaim } from '../../../src/auth/providers/claims.ts';
+import { findMissingClaim } from '../../../src/auth/providers/claims.ts';
 import { callbackUrl, parseProvider, toProvider, toProviderView } from '../../../src/auth/providers/provider.ts';
 import { Egress } from '../../../src/egress/egress.ts';
 import { MillraceError } from '../../../src/lib/errors.ts';
@@ -155,6 +155,6 @@ t.test('required claims are compared by value, also within lists', async (t) => 
     [{ a: 1, b: 2 }, { a: 1 }, 'b'],
   ];
   for (const [requested, claims, missing] of cases) {
-    t.equal(missingClaim(provider(requested), { ...claims }), missing, JSON.stringify([requested, claims]));
+    t.equal(findMissingClaim(provider(requested), { ...claims }), missing, JSON.stringify([requested, claims]));
   }
 });

@@ -1,7 +1,7 @@
 /** E-mails verify an address and set a new password, once, and reveal nothing to unauthenticated clients. */
 import t from 'tap';
 import { createConsoleMailer } from '../../../src/email/services.ts';
-import { smtpMail } from '../../../src/email/smtp-mailer.ts';
+import { createSmtpMailer } from '../../../src/email/smtp-mailer.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { testSmtp } from '../../helpers/network/smtp.ts';
 import { runCount } from '../../helpers/random.ts';
@@ -14,11 +14,11 @@ const ROUNDS = runCount(8, 30);
 
 t.test('the SMTP mailer', async (t) => {
   const smtp = await testSmtp(t);
-  await mailSuite(t, smtpMail(smtp.url, 'millrace@example.org'), smtp.received);
+  await mailSuite(t, createSmtpMailer(smtp.url, 'millrace@example.org'), smtp.received);
 });
 
 t.test('an e-mail that no server accepts is reported as such', async (t) => {
-  const mail = smtpMail('smtp://ada:secret@127.0.0.1:1', 'millrace@example.org');
+  const mail = createSmtpMailer('smtp://ada:secret@127.0.0.1:1', 'millrace@example.org');
   t.teardown(() => mail.close());
   const sent = mail.send({ to: 'ada@example.org', subject: 'Hello', text: 'https://example.org/reset#token' });
   const error = await sent.catch((failure: unknown) => failure);

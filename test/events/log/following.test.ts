@@ -4,9 +4,9 @@
  */
 import { Timestamp } from 'mongodb';
 import t from 'tap';
-import { EMPTY_LOG_ROW, encodeLogRow } from '../../../src/events/log/log-row.ts';
+import { encodeLogRow, LOG_ROW_DEFAULTS } from '../../../src/events/log/log-row.ts';
 import { LogTail } from '../../../src/events/log/log-tail.ts';
-import { nextClusterTime } from '../../../src/events/log/next-cluster-time.ts';
+import { changeStreamStartTime } from '../../../src/events/log/next-cluster-time.ts';
 import { testReplicaSet } from '../../helpers/database/replica-set.ts';
 import { eventFixture } from '../../helpers/events/event-fixture.ts';
 import { testMongo } from '../../helpers/mongo.ts';
@@ -14,7 +14,7 @@ import { until } from '../../helpers/until.ts';
 
 const row = (number: number) =>
   encodeLogRow({
-    ...EMPTY_LOG_ROW,
+    ...LOG_ROW_DEFAULTS,
     number,
     epoch: 1,
     token: `82${number.toString(16).padStart(8, '0')}`,
@@ -61,6 +61,6 @@ t.test('a server that returns no time at first, because it has just started, is 
     requested += 1;
     return requested < 3 ? reply : { ...reply, operationTime };
   };
-  t.ok((await nextClusterTime({ command }, AbortSignal.timeout(10_000))) instanceof Timestamp);
+  t.ok((await changeStreamStartTime({ command }, AbortSignal.timeout(10_000))) instanceof Timestamp);
   t.equal(requested, 3);
 });

@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { Timestamp } from 'mongodb';
 import t from 'tap';
-import { EMPTY_LOG_ROW, encodeLogRow, type LogRow, logRowBytes } from '../../../src/events/log/log-row.ts';
+import { encodeLogRow, LOG_ROW_DEFAULTS, type LogRow, logRowBytes } from '../../../src/events/log/log-row.ts';
 import { LogTail } from '../../../src/events/log/log-tail.ts';
 import { RingBuffer } from '../../../src/events/log/ring-buffer.ts';
 import { eventFixture, type Fixture } from '../../helpers/events/event-fixture.ts';
@@ -16,7 +16,7 @@ const collect: () => void = runInNewContext('gc');
 const { url } = await testMongo(t);
 
 const row = (number: number, more: Partial<LogRow> = {}): LogRow => ({
-  ...EMPTY_LOG_ROW,
+  ...LOG_ROW_DEFAULTS,
   number,
   epoch: 1,
   token: `82${number.toString(16).padStart(8, '0')}`.toUpperCase(),

@@ -1,7 +1,7 @@
 /** A consumer's effects happen once, whatever dies; what keeps failing becomes a dead letter; a broken history is not misread. */
 import { Timestamp } from 'mongodb';
 import t from 'tap';
-import { EMPTY_LOG_ROW, encodeLogRow } from '../../../src/events/log/log-row.ts';
+import { encodeLogRow, LOG_ROW_DEFAULTS } from '../../../src/events/log/log-row.ts';
 import { Consumer, type ConsumerOptions, consumerOutputId } from '../../../src/events/read/consumer.ts';
 import { MillraceError } from '../../../src/lib/errors.ts';
 import { eventFixture, type Node } from '../../helpers/events/event-fixture.ts';
@@ -144,7 +144,7 @@ t.test('a cursor ahead of a log that was restored continues from the gap', async
   await fixture.log.open();
   const put = async (number: number, epoch: number, operation: 'insert' | 'gap' = 'insert') => {
     const row = {
-      ...EMPTY_LOG_ROW,
+      ...LOG_ROW_DEFAULTS,
       number,
       epoch,
       operation,

@@ -1,6 +1,6 @@
 /** Document operations of functions: the results and errors of HTTP, as the caller or as the function. */
 import t from 'tap';
-import { runRequestId } from '../../../src/functions/runs/run.ts';
+import { requestIdForWrites } from '../../../src/functions/runs/run.ts';
 import { callsFixture, type Issue, RUN, refusal, returned } from '../../helpers/functions/calls.ts';
 import type { Code, Inside } from '../../helpers/functions/direct-sandbox.ts';
 import { withPolicies } from '../../helpers/policies.ts';
@@ -56,7 +56,7 @@ t.test('Functions read and write documents.', async (t) => {
       { operation: 'documents.create', target: 'orders', error: null },
       { operation: 'documents.replace', target: 'orders/a', error: null, durationMs: Number },
     ]);
-    t.match(await stored('a'), { _meta: { by: 'admin:o1', request: runRequestId(RUN.id, RUN.depth) } });
+    t.match(await stored('a'), { _meta: { by: 'admin:o1', request: requestIdForWrites(RUN.id, RUN.depth) } });
   });
 
   await t.test('Document operations fail with the errors of HTTP.', async (t) => {

@@ -1,6 +1,6 @@
 /** File operations of functions, with and without rights; and the limits of one call. */
 import t from 'tap';
-import { runRequestId } from '../../../src/functions/runs/run.ts';
+import { requestIdForWrites } from '../../../src/functions/runs/run.ts';
 import { MAX_HOST_OPERATIONS } from '../../../src/functions/sandbox/host-schemas.ts';
 import { callsFixture, RUN, refusal, returned } from '../../helpers/functions/calls.ts';
 import { withPolicies } from '../../helpers/policies.ts';
@@ -31,7 +31,7 @@ t.test('Functions read and write files.', async (t) => {
     });
     const id = String(returned(report));
     const stored = await services.mongo.data.collection('_files').findOne({ name: 'a.txt' });
-    t.match(stored, { _meta: { by: 'admin:o1', request: runRequestId(RUN.id, RUN.depth) } });
+    t.match(stored, { _meta: { by: 'admin:o1', request: requestIdForWrites(RUN.id, RUN.depth) } });
     t.match(report.operations.at(-1), { operation: 'files.create', target: 'x', error: 'invalid-parameter' });
 
     withPolicies(services, [

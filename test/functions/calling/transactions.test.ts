@@ -1,6 +1,6 @@
 /** Functions inside an open transaction: what they read, and what ends it even if their code catches it. */
 import t from 'tap';
-import { runRequestId } from '../../../src/functions/runs/run.ts';
+import { requestIdForWrites } from '../../../src/functions/runs/run.ts';
 import { callsFixture, RUN, refusal, returned } from '../../helpers/functions/calls.ts';
 
 t.test('A function runs inside a transaction.', async (t) => {
@@ -170,7 +170,9 @@ t.test('A function runs inside a transaction.', async (t) => {
         { within, more, restricted: true },
       );
       t.match(returned(report), { id: 'job_1', at: String });
-      t.match(jobs, [{ fn: { id: 'shop/later' }, input: '{"n":[1]}', depth: 1, request: runRequestId(RUN.id, 1) }]);
+      t.match(jobs, [
+        { fn: { id: 'shop/later' }, input: '{"n":[1]}', depth: 1, request: requestIdForWrites(RUN.id, 1) },
+      ]);
       t.equal(jobs[0]?.restricted, true, 'the input of the job may contain user data of the run');
       const [{ at = new Date(0) } = {}] = jobs;
       t.ok(at.getTime() >= begun + 60_000 && at.getTime() <= Date.now() + 60_000);

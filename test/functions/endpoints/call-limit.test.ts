@@ -1,10 +1,10 @@
 /** Concurrent calls are limited, in total and per client, and clients take turns. */
 import t from 'tap';
-import { CallLimiter } from '../../../src/functions/endpoints/endpoint-calls.ts';
+import { CallConcurrencyLimiter } from '../../../src/functions/endpoints/endpoint-calls.ts';
 import { until } from '../../helpers/until.ts';
 
 t.test('Concurrent calls are limited, and fair between clients.', async (t) => {
-  const slots = new CallLimiter({ running: 2, runningPerClient: 1, held: 5, heldPerClient: 3 });
+  const slots = new CallConcurrencyLimiter({ running: 2, runningPerClient: 1, held: 5, heldPerClient: 3 });
   const running: string[] = [];
   const ends: (() => void)[] = [];
   const call = (client: string) =>

@@ -4,7 +4,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import t from 'tap';
-import { SYSTEM_STAMP } from '../../../src/database/system-collection.ts';
+import { SYSTEM_CHANGE_STAMP } from '../../../src/database/system-collection.ts';
 import type { PluginFunction } from '../../../src/functions/plugins/plugin.ts';
 import { QueueStore } from '../../../src/functions/queue/running/queue-store.ts';
 import { TriggerReplays } from '../../../src/functions/queue/trigger-replays.ts';
@@ -145,9 +145,9 @@ t.test('A plugin stored over HTTP runs its triggers and jobs.', async (t) => {
     });
     const trigger = fn as PluginFunction<'trigger'>;
     const range = { since, until: reported.body.until, types: null };
-    const first = await replays.replay(trigger, range, SYSTEM_STAMP);
+    const first = await replays.replay(trigger, range, SYSTEM_CHANGE_STAMP);
     t.match(first, { done: false, until: reported.body.until }, 'a call is bounded');
-    const rest = await replays.replay(trigger, { ...range, since: first.position }, SYSTEM_STAMP);
+    const rest = await replays.replay(trigger, { ...range, since: first.position }, SYSTEM_CHANGE_STAMP);
     t.equal(Number(rest.position.split('-')[1]), Number(since.split('-')[1]) + 4, 'and the next continues after it');
     await reaches('functionName=ship&state=succeeded', 5 + first.count + rest.count);
   });

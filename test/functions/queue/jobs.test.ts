@@ -2,7 +2,7 @@
 import t from 'tap';
 import { Jobs } from '../../../src/functions/queue/jobs.ts';
 import { ScheduledJobStore } from '../../../src/functions/queue/running/scheduled-job-store.ts';
-import { runRequestId } from '../../../src/functions/runs/run.ts';
+import { requestIdForWrites } from '../../../src/functions/runs/run.ts';
 import { jobOf } from '../../helpers/functions/plugins.ts';
 import { count, type Given, onEvents, queueFixture } from '../../helpers/functions/queue-fixture.ts';
 
@@ -22,7 +22,7 @@ async function schedule({ call }: Given, input: unknown, at: number) {
   if (fn?.options.kind !== 'job' || call.within === null) throw new Error('The plugin has no job');
   const { id, depth, restricted } = call.run;
   const job = { fn: { ...fn, options: fn.options }, input: JSON.stringify(input), at: new Date(at) };
-  return await jobs.schedule({ ...job, depth, restricted, request: runRequestId(id, depth) }, call.within);
+  return await jobs.schedule({ ...job, depth, restricted, request: requestIdForWrites(id, depth) }, call.within);
 }
 
 /** The error code of a rejection. */
@@ -82,7 +82,7 @@ t.test('A job that another process has scheduled runs without polling.', async (
   const other = await fixture.node({ later: { use: { kind: 'job' }, code: () => {} } }, () => false);
   await services.atomic.run(async (within) => {
     const job = { fn: jobOf('p'), input: 'null', at: new Date(fixture.clock.now), depth: 0, restricted: false };
-    await jobs.schedule({ ...job, request: runRequestId('run_x', 0) }, within);
+    await jobs.schedule({ ...job, request: requestIdForWrites('run_x', 0) }, within);
   });
   await fixture.reaches({ kind: 'job', state: 'succeeded' });
   t.equal(await services.mongo.data.collection('_activity').countDocuments({ type: 'system.run.queued' }), 2);

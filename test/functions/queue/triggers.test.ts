@@ -1,6 +1,6 @@
 /** Triggers: which events cause runs, their input, start positions, and the end of chains. */
 import t from 'tap';
-import { runRequestId } from '../../../src/functions/runs/run.ts';
+import { requestIdForWrites } from '../../../src/functions/runs/run.ts';
 import type { RunRow } from '../../../src/functions/runs/run-row.ts';
 import { markLog } from '../../helpers/events/log-rows.ts';
 import { onEvents, queueFixture } from '../../helpers/functions/queue-fixture.ts';
@@ -117,7 +117,7 @@ t.test('A chain of triggers ends.', async (t) => {
     next: onEvents(['steps.created'], async ({ input, call, data, session }) => {
       depths.push(call.run.depth);
       const n = input.data.n + 1;
-      const _meta = { revision: 1, by: 'function:p/next', request: runRequestId(call.run.id, call.run.depth) };
+      const _meta = { revision: 1, by: 'function:p/next', request: requestIdForWrites(call.run.id, call.run.depth) };
       await data.collection('steps').insertOne({ n, _meta }, { session });
     }),
   });

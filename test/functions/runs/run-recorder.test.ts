@@ -6,7 +6,7 @@ import { RunStorageBudget } from '../../../src/functions/runs/run-budget.ts';
 import { RunCountStore } from '../../../src/functions/runs/run-count-store.ts';
 import { RunCounts } from '../../../src/functions/runs/run-counts.ts';
 import { RunRecorder } from '../../../src/functions/runs/run-recorder.ts';
-import type { ExecutedCall, RunReport } from '../../../src/functions/runs/run-result.ts';
+import type { CallToRecord, RunReport } from '../../../src/functions/runs/run-result.ts';
 import type { RunRow } from '../../../src/functions/runs/run-row.ts';
 import { createRunServices } from '../../../src/functions/runs/services.ts';
 import type { CallOutcome } from '../../../src/functions/sandbox/sandbox.ts';
@@ -25,7 +25,7 @@ const fail = (error: unknown) => t.fail(String(error));
 const [fn] = pluginOf('shop', { total: { use: endpoint('GET /total') } }).functions;
 if (fn === undefined) throw new Error('No function');
 
-const subject = (id: string, input = '{}', client = 'ada'): ExecutedCall => ({
+const subject = (id: string, input = '{}', client = 'ada'): CallToRecord => ({
   ...{ id, fn, input, attempt: 1, depth: 0 },
   client,
 });

@@ -3,7 +3,7 @@ import t from 'tap';
 import { connectMongo } from '../../../src/database/mongo.ts';
 import { RunRetention } from '../../../src/functions/runs/run-retention.ts';
 import { runExpiry } from '../../../src/functions/runs/run-row.ts';
-import { RunSizeStore } from '../../../src/functions/runs/run-size-store.ts';
+import { RunRetentionStore } from '../../../src/functions/runs/run-size-store.ts';
 import { RunStore } from '../../../src/functions/runs/run-store.ts';
 import { runRow } from '../../helpers/functions/run-rows.ts';
 import { testMongo } from '../../helpers/mongo.ts';
@@ -14,7 +14,7 @@ t.teardown(() => mongo.close());
 
 t.test('The oldest runs are deleted first, and pending ones are kept.', async (t) => {
   const store = new RunStore(mongo);
-  const sizes = new RunSizeStore(mongo);
+  const sizes = new RunRetentionStore(mongo);
   t.equal(await sizes.deleteOldest(10), 0);
   await store.prepare();
   const input = 'x'.repeat(10_000);
@@ -48,7 +48,7 @@ t.test('The oldest runs are deleted first, and pending ones are kept.', async (t
 
 t.test('The size limit holds while every process writes runs.', async (t) => {
   const store = new RunStore(mongo);
-  const sizes = new RunSizeStore(mongo);
+  const sizes = new RunRetentionStore(mongo);
   await sizes.deleteOldest(10_000);
   const failed: unknown[] = [];
   const parts = { store: sizes, onError: (error: unknown) => failed.push(error), maxBytes: 2_000_000 };

@@ -1,7 +1,7 @@
 /** Function calls in tests: a server, a plugin whose functions are code of the test, and a helper that calls each. */
 import type { Test } from 'tap';
 import type { Principal } from '../../../src/auth/identity/principal.ts';
-import type { OpenTransaction } from '../../../src/collections/open-transaction.ts';
+import type { TransactionContext } from '../../../src/collections/open-transaction.ts';
 import type { CallReport } from '../../../src/functions/calling/call-types.ts';
 import { FunctionRunner } from '../../../src/functions/calling/function-runner.ts';
 import type { NewJob } from '../../../src/functions/calling/host/job-scheduler.ts';
@@ -16,7 +16,7 @@ export const RUN = { id: 'run_0000000000000000000000', attempt: 1, depth: 1, res
 
 interface Requesting {
   readonly as?: Principal | 'function';
-  readonly within?: OpenTransaction;
+  readonly within?: TransactionContext;
   readonly mayWrite?: boolean;
   readonly plugin?: Partial<Plugin>;
   readonly fn?: Partial<PluginFunction>;

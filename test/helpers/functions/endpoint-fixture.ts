@@ -8,8 +8,8 @@ import type { Test } from 'tap';
 import { buildApp } from '../../../src/app.ts';
 import type { Principal } from '../../../src/auth/identity/principal.ts';
 import { loadConfig } from '../../../src/config/config.ts';
-import type { CallReport, FunctionCall, FunctionCaller } from '../../../src/functions/calling/call-types.ts';
-import type { CallLimiter } from '../../../src/functions/endpoints/endpoint-calls.ts';
+import type { CallReport, FunctionCall, FunctionInvoker } from '../../../src/functions/calling/call-types.ts';
+import type { CallConcurrencyLimiter } from '../../../src/functions/endpoints/endpoint-calls.ts';
 import { EndpointCalls } from '../../../src/functions/endpoints/endpoint-calls.ts';
 import { endpointOperations } from '../../../src/functions/endpoints/endpoint-openapi.ts';
 import { FunctionReruns } from '../../../src/functions/function-reruns.ts';
@@ -45,14 +45,14 @@ export const reportOf = (outcome: CallOutcome, fields: Partial<CallReport> = {})
   ...fields,
 });
 
-export async function endpointFixture(t: Test, settings: Record<string, string> = {}, slots?: CallLimiter) {
+export async function endpointFixture(t: Test, settings: Record<string, string> = {}, slots?: CallConcurrencyLimiter) {
   const { url, database } = await testMongo(t);
   const config = loadConfig({ MILLRACE_DB: database, PORT: '0', ...settings });
   const created = await createServices(config, url);
   const registry = new PluginRegistry((error) => t.fail(String(error)));
   const calls: FunctionCall[] = [];
   let responding: Responding = async () => value(null);
-  const calling: FunctionCaller = {
+  const calling: FunctionInvoker = {
     call: async (call) => {
       calls.push(call);
       const given = await responding(call);

@@ -7,7 +7,7 @@ import type { ClientSession, Db } from 'mongodb';
 import type { Test } from 'tap';
 import { TransactionRunner } from '../../../src/collections/transaction-runner.ts';
 import { Transactions } from '../../../src/database/transactions.ts';
-import type { FunctionCall, FunctionCaller } from '../../../src/functions/calling/call-types.ts';
+import type { FunctionCall, FunctionInvoker } from '../../../src/functions/calling/call-types.ts';
 import { PluginRegistry } from '../../../src/functions/plugins/active-plugins.ts';
 import type { FunctionOptions, Plugin } from '../../../src/functions/plugins/plugin.ts';
 import { FunctionQueue } from '../../../src/functions/queue/queue.ts';
@@ -183,7 +183,7 @@ async function startNode(
   return node;
 }
 
-function callingOf(services: Services, codes: ReadonlyMap<string, Code>): FunctionCaller {
+function callingOf(services: Services, codes: ReadonlyMap<string, Code>): FunctionInvoker {
   return {
     call: async (call) => {
       const started = performance.now();

@@ -15,7 +15,7 @@ import { isNaNValue, isNumber } from '../../../src/query/evaluate/numbers.ts';
 import type { SortKeyValues } from '../../../src/query/page/sort.ts';
 import { documentComparator, sortKeyOf } from '../../../src/query/page/sort-key.ts';
 import { parseQueryJson } from '../../../src/query/parse/parse-query.ts';
-import { documentIdentity } from '../../../src/realtime/result/log-row-view.ts';
+import { documentIdKey } from '../../../src/realtime/result/log-row-view.ts';
 import { stateText } from './live-state.ts';
 
 /** A query as clients write it. */
@@ -41,7 +41,7 @@ export class LogModel {
       if (row.number > number) break;
       if (row.operation === 'drop') documents.clear();
       if (row.key === null) continue;
-      const identity = documentIdentity(decodeDocument(row.key)['_id']);
+      const identity = documentIdKey(decodeDocument(row.key)['_id']);
       if (row.operation === 'delete') documents.delete(identity);
       else documents.set(identity, row.after && decodeDocument(row.after));
     }

@@ -1,6 +1,6 @@
 /** Endpoints and deliveries for tests of senders. */
 import { randomBytes } from 'node:crypto';
-import type { EndpointTarget } from '../../../src/webhooks/endpoint/endpoint.ts';
+import type { EndpointDeliverySettings } from '../../../src/webhooks/endpoint/endpoint.ts';
 import type { NewDelivery } from '../../../src/webhooks/sending/sender.ts';
 
 export function newSecret(): string {
@@ -8,7 +8,7 @@ export function newSecret(): string {
 }
 
 /** An enabled endpoint with a secret and nothing else. */
-export function newEndpoint(url: string, changes: Partial<EndpointTarget> = {}): EndpointTarget {
+export function newEndpoint(url: string, changes: Partial<EndpointDeliverySettings> = {}): EndpointDeliverySettings {
   return {
     id: `ep-${randomBytes(6).toString('hex')}`,
     url,

@@ -1,6 +1,6 @@
 /** A sender that keeps everything in memory: the smallest implementation of the sender interface. */
 import { MillraceError } from '../../../src/lib/errors.ts';
-import type { EndpointTarget } from '../../../src/webhooks/endpoint/endpoint.ts';
+import type { EndpointDeliverySettings } from '../../../src/webhooks/endpoint/endpoint.ts';
 import { decideAttemptOutcome, GONE_STATUS, statusError } from '../../../src/webhooks/sending/attempt-outcome.ts';
 import { CircuitBreaker } from '../../../src/webhooks/sending/breaker.ts';
 import type {
@@ -24,7 +24,7 @@ const FAILING_MS = 120 * 3_600_000;
 const UNTRIED = { underWay: 0, nextPlace: 0, success: null, failure: null, since: null } as const;
 
 interface Endpoint {
-  target: EndpointTarget;
+  target: EndpointDeliverySettings;
   readonly breaker: CircuitBreaker;
   underWay: number;
   nextPlace: number;
@@ -64,7 +64,7 @@ export class MemorySender implements Sender {
     clearTimeout(this.#timer);
   }
 
-  async ensureEndpoint(target: EndpointTarget): Promise<void> {
+  async ensureEndpoint(target: EndpointDeliverySettings): Promise<void> {
     const known = this.#endpoints.get(target.id);
     const endpoint = known ?? { target, breaker: new CircuitBreaker(), ...UNTRIED };
     if (known !== undefined && known.target.url !== target.url) known.breaker.close();
@@ -254,7 +254,7 @@ export class MemorySender implements Sender {
     endpoint.since = error === null ? null : (endpoint.since ?? at);
   }
 
-  async #call(target: EndpointTarget, row: Row): Promise<{ attempt: Attempt; retryAfter: string | undefined }> {
+  async #call(target: EndpointDeliverySettings, row: Row) {
     const now = this.#now();
     const begun = performance.now();
     const ours = {

@@ -2,7 +2,7 @@
  * A sender that records its calls and sends nothing, for tests of the layers before it: the registry of endpoints and
  * the routes. Deliveries are tested with real senders.
  */
-import type { EndpointTarget } from '../../../src/webhooks/endpoint/endpoint.ts';
+import type { EndpointDeliverySettings } from '../../../src/webhooks/endpoint/endpoint.ts';
 import type {
   Attempt,
   Delivery,
@@ -16,7 +16,7 @@ import type {
 
 export class RecordingSender implements Sender {
   /** By id, as the sender knows them. */
-  readonly targets = new Map<string, EndpointTarget>();
+  readonly targets = new Map<string, EndpointDeliverySettings>();
   /** In the order of the calls: `ensure <id>`, `remove <id>`, `recover <id> <moment> but <types>`. */
   readonly calls: string[] = [];
   /** Thrown by the next call about an endpoint. */
@@ -38,7 +38,7 @@ export class RecordingSender implements Sender {
     return { kind: 'direct' };
   }
 
-  async ensureEndpoint(target: EndpointTarget): Promise<void> {
+  async ensureEndpoint(target: EndpointDeliverySettings): Promise<void> {
     this.#note(`ensure ${target.id}`);
     this.targets.set(target.id, target);
   }

@@ -5,7 +5,7 @@
 import type { Test } from 'tap';
 import { connectMongo } from '../../../src/database/mongo.ts';
 import { Egress } from '../../../src/egress/egress.ts';
-import type { EndpointTarget } from '../../../src/webhooks/endpoint/endpoint.ts';
+import type { EndpointDeliverySettings } from '../../../src/webhooks/endpoint/endpoint.ts';
 import type { StoredEndpointReader } from '../../../src/webhooks/sending/sender.ts';
 import { SvixSender, type SvixTimes } from '../../../src/webhooks/sending/svix/svix-sender.ts';
 import { testMongo } from '../mongo.ts';
@@ -43,12 +43,12 @@ export const SVIX_TRAITS: SenderTraits = {
 
 export interface SvixFixture extends SenderFixture {
   /** The endpoints passed to the sender. */
-  readonly reported: ReadonlyMap<string, EndpointTarget>;
+  readonly reported: ReadonlyMap<string, EndpointDeliverySettings>;
   readonly notes: readonly string[];
 }
 
 /** Endpoints as in a database. */
-export function storedIn(targets: ReadonlyMap<string, EndpointTarget>): StoredEndpointReader {
+export function storedIn(targets: ReadonlyMap<string, EndpointDeliverySettings>): StoredEndpointReader {
   return { ids: async () => [...targets.keys()], one: async (id) => targets.get(id) ?? null };
 }
 
@@ -58,7 +58,7 @@ export async function openSvix(t: Test, testDatabase: SvixPlace): Promise<SvixFi
   t.teardown(() => mongo.close());
   const egress = new Egress({ mode: 'development', allow: [] });
   t.teardown(() => egress.close());
-  const reported = new Map<string, EndpointTarget>();
+  const reported = new Map<string, EndpointDeliverySettings>();
   const notes: string[] = [];
   const created = fixture(t, ({ offset, events }) => {
     const sender = new SvixSender({

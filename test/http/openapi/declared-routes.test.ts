@@ -5,7 +5,7 @@
 import '../../../src/fastify.ts';
 import Fastify from 'fastify';
 import t from 'tap';
-import { declaredRoutes } from '../../../src/http/openapi/declared-routes.ts';
+import { openApiRouteCollector } from '../../../src/http/openapi/declared-routes.ts';
 import type { DeclaredRoute } from '../../../src/http/openapi/openapi.ts';
 import { declareOperation, excludeFromOpenApi, type OpenApiRouteConfig } from '../../../src/openapi/operation.ts';
 import { pathParameter } from '../../../src/openapi/parameters.ts';
@@ -22,7 +22,7 @@ const ID = pathParameter('id', 'Any.', { type: 'string' });
 async function start(...configs: readonly (OpenApiRouteConfig | null)[]): Promise<readonly DeclaredRoute[]> {
   const app = Fastify();
   const routes: DeclaredRoute[] = [];
-  await app.register(declaredRoutes, { routes });
+  await app.register(openApiRouteCollector, { routes });
   await app.register(
     async (inner) => {
       for (const [n, config] of configs.entries()) {

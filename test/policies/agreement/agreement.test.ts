@@ -8,7 +8,7 @@ import t from 'tap';
 import { decodeDocument } from '../../../src/database/bson/stored-document.ts';
 import { encodeDocumentJson, toWireDocument } from '../../../src/database/json/json.ts';
 import { toEvent } from '../../../src/events/log/event.ts';
-import { EMPTY_LOG_ROW, type LogRow } from '../../../src/events/log/log-row.ts';
+import { LOG_ROW_DEFAULTS, type LogRow } from '../../../src/events/log/log-row.ts';
 import { redactRow } from '../../../src/events/read/redact-row.ts';
 import { isPlainObject, setField } from '../../../src/lib/plain-object.ts';
 import { parseFieldRules } from '../../../src/policies/fields/field-rules.ts';
@@ -124,7 +124,7 @@ function randomScope(random: Random, isStubborn: boolean): Scope<'read'> {
 }
 
 const inserted = (raw: Buffer, stored: Document): LogRow => ({
-  ...EMPTY_LOG_ROW,
+  ...LOG_ROW_DEFAULTS,
   number: 1,
   epoch: 1,
   token: '82',

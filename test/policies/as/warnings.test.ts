@@ -1,7 +1,7 @@
 /** The audit records of impersonation, and impersonation in development mode. */
 import t from 'tap';
 import { ANONYMOUS } from '../../../src/auth/identity/principal.ts';
-import { Impersonation } from '../../../src/policies/revalidation/impersonation.ts';
+import { ImpersonationService } from '../../../src/policies/revalidation/impersonation.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { withPolicies } from '../../helpers/policies.ts';
 import { owner, user } from '../../helpers/principals.ts';
@@ -17,7 +17,7 @@ t.test('an impersonation record lasts 15 minutes, and is written before the resp
     },
   };
   const { services } = await buildTestApp(t);
-  const impersonation = new Impersonation({
+  const impersonation = new ImpersonationService({
     ...services.auth,
     policies: services.policies,
     activity,
@@ -39,7 +39,12 @@ t.test('an impersonation record lasts 15 minutes, and is written before the resp
   t.equal(notes.length, 2);
 
   await t.test('in development, anonymous clients impersonate as far as policies let them', async (t) => {
-    const dev = new Impersonation({ ...services.auth, policies: services.policies, activity, mode: 'development' });
+    const dev = new ImpersonationService({
+      ...services.auth,
+      policies: services.policies,
+      activity,
+      mode: 'development',
+    });
     dev.require(ANONYMOUS);
     t.throws(() => impersonation.require(ANONYMOUS), { code: 'not-authenticated' });
     t.throws(() => dev.require(user('ann')), { code: 'forbidden' }, 'users have their own rights');

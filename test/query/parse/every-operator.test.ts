@@ -7,7 +7,7 @@ import t from 'tap';
 import { bindVariables } from '../../../src/query/evaluate/bind-variables.ts';
 import { compileMatcher } from '../../../src/query/evaluate/match.ts';
 import type { FilterOperator } from '../../../src/query/operators.ts';
-import { readParameters } from '../../../src/query/parse/parameters.ts';
+import { parseQueryString } from '../../../src/query/parse/parameters.ts';
 import { parseQuery } from '../../../src/query/parse/parse-query.ts';
 
 /** Compares a field with a value. */
@@ -70,7 +70,7 @@ const PLACES: readonly (readonly [path: string, operand: string, same: unknown, 
 
 /** Whether a query finds a document with one field. */
 function finder(path: string, search: string): (value: unknown) => boolean {
-  const { filter } = parseQuery(readParameters(search));
+  const { filter } = parseQuery(parseQueryString(search));
   const match = compileMatcher(bindVariables(filter, { now: NOW, user: { id: 'u1', roles: [], claims: {} } }).filter);
   return (value) => {
     if (path === 'id') return match({ _id: value });

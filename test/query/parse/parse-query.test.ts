@@ -1,11 +1,11 @@
 /** Whole queries, as a URL and as a body; everything except the conditions themselves. */
 import t from 'tap';
 import { fieldFilter, matchAllFilter } from '../../../src/query/filter.ts';
-import { readParameters } from '../../../src/query/parse/parameters.ts';
+import { parseQueryString } from '../../../src/query/parse/parameters.ts';
 import { parseQuery, parseQueryJson } from '../../../src/query/parse/parse-query.ts';
 import { type Query, queryFingerprint } from '../../../src/query/parse/query.ts';
 
-const request = (search: string): Query => parseQuery(readParameters(search));
+const request = (search: string): Query => parseQuery(parseQueryString(search));
 
 t.test('an empty query is all documents, sorted by id', async (t) => {
   const all: Query = {

@@ -3,7 +3,7 @@ import { Long, ObjectId, UUID } from 'bson';
 import t from 'tap';
 import { bindVariables } from '../../../src/query/evaluate/bind-variables.ts';
 import { toMongoFilter } from '../../../src/query/evaluate/to-mongo-filter.ts';
-import { readParameters } from '../../../src/query/parse/parameters.ts';
+import { parseQueryString } from '../../../src/query/parse/parameters.ts';
 import { parseQuery } from '../../../src/query/parse/parse-query.ts';
 
 const HEX = '65a000000000000000000000';
@@ -16,7 +16,7 @@ const NOW = new Date('2026-01-08T00:00:00Z');
 
 /** The filter of a query string; the short form needs nothing else. */
 function request(search: string): unknown {
-  return toMongoFilter(bindVariables(parseQuery(readParameters(search)).filter, { now: NOW, user: USER }).filter);
+  return toMongoFilter(bindVariables(parseQuery(parseQueryString(search)).filter, { now: NOW, user: USER }).filter);
 }
 
 const date = (text: string): Date => new Date(text);

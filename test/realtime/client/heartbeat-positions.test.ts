@@ -1,7 +1,7 @@
 /** A ping's position is that of every live subscription: while their positions differ, it waits for a while. */
 import t from 'tap';
 import { RealtimeClient } from '../../../src/realtime/client/realtime-client.ts';
-import { DocumentSubscription } from '../../../src/realtime/subscription/document-subscription.ts';
+import { CollectionSubscription } from '../../../src/realtime/subscription/collection-subscription.ts';
 import { SendQueue } from '../../../src/realtime/wire/send-queue.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { unbounded } from '../../helpers/unbounded.ts';
@@ -25,7 +25,7 @@ class Silent extends RealtimeClient {
     this.subscriptions.clear();
     for (const [index, standing] of standings.entries()) {
       const properties = { deliveredPosition: { value: standing }, scopeUntil: { value: null } };
-      this.subscriptions.set(`s${index}`, Object.create(DocumentSubscription.prototype, properties));
+      this.subscriptions.set(`s${index}`, Object.create(CollectionSubscription.prototype, properties));
     }
   }
 }

@@ -1,7 +1,7 @@
 /** Rows that many subscriptions evaluate: shared results are computed once, and other work continues in between. */
 import { BSON } from 'mongodb';
 import t from 'tap';
-import { EMPTY_LOG_ROW, type LogRow } from '../../../src/events/log/log-row.ts';
+import { LOG_ROW_DEFAULTS, type LogRow } from '../../../src/events/log/log-row.ts';
 import { type Scope, unlimitedScope } from '../../../src/policies/scope.ts';
 import { isExpensiveMatch } from '../../../src/query/evaluate/filter-cost.ts';
 import { matchAllFilter } from '../../../src/query/filter.ts';
@@ -14,7 +14,7 @@ import { FlushScheduler, SendQueue } from '../../../src/realtime/wire/send-queue
 import { unbounded } from '../../helpers/unbounded.ts';
 
 const rowOf = (number: number): LogRow => ({
-  ...EMPTY_LOG_ROW,
+  ...LOG_ROW_DEFAULTS,
   operation: 'insert',
   collection: 'todos',
   key: Buffer.from(BSON.serialize({ _id: number })),

@@ -4,7 +4,7 @@
  */
 import { BSON } from 'mongodb';
 import t from 'tap';
-import { EMPTY_LOG_ROW } from '../../../src/events/log/log-row.ts';
+import { LOG_ROW_DEFAULTS } from '../../../src/events/log/log-row.ts';
 import { compileMatcher } from '../../../src/query/evaluate/match.ts';
 import { and, type Filter } from '../../../src/query/filter.ts';
 import { CollectionSubscriptionGroups } from '../../../src/realtime/hub/collection-subscription-groups.ts';
@@ -76,7 +76,7 @@ t.test('the index finds every affected group', async (t) => {
     const state = () => Buffer.from(BSON.serialize({ _id: id(random, number) as never, ...documentFields(random) }));
     const time = new BSON.Timestamp({ t: 1, i: number });
     const row = {
-      ...EMPTY_LOG_ROW,
+      ...LOG_ROW_DEFAULTS,
       number,
       epoch: 1,
       token: '',

@@ -1,7 +1,7 @@
 /** Rows whose documents were too large for the log are completed a few at a time, however many there are. */
 import { Timestamp } from 'mongodb';
 import t from 'tap';
-import { EMPTY_LOG_ROW, type LogRow } from '../../../src/events/log/log-row.ts';
+import { LOG_ROW_DEFAULTS, type LogRow } from '../../../src/events/log/log-row.ts';
 import { FairSemaphore } from '../../../src/lib/concurrency/fair-semaphore.ts';
 import { Hub } from '../../../src/realtime/hub/hub.ts';
 import { Backlog } from '../../../src/realtime/subscription/backlog.ts';
@@ -20,7 +20,7 @@ t.test('rows without documents are completed a few at a time', async (t) => {
       operation: 'update',
       collection: 'large',
     } as const;
-    return { ...EMPTY_LOG_ROW, ...common, number: index + 1, big: true };
+    return { ...LOG_ROW_DEFAULTS, ...common, number: index + 1, big: true };
   });
   let waiting = 0;
   let most = 0;

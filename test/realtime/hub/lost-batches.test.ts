@@ -1,7 +1,7 @@
 /** A result that ends in a batch that is not sent, because the log breaks off during it: its client restarts. */
 import { Timestamp } from 'mongodb';
 import t from 'tap';
-import { EMPTY_LOG_ROW, type LogRow } from '../../../src/events/log/log-row.ts';
+import { LOG_ROW_DEFAULTS, type LogRow } from '../../../src/events/log/log-row.ts';
 import type { LogTailListener } from '../../../src/events/log/log-tail.ts';
 import { Hub } from '../../../src/realtime/hub/hub.ts';
 import type { LiveResult, RowEffect } from '../../../src/realtime/result/live-result.ts';
@@ -10,7 +10,7 @@ import { unbounded } from '../../helpers/unbounded.ts';
 
 const rows = [1, 2].map(
   (number): LogRow => ({
-    ...EMPTY_LOG_ROW,
+    ...LOG_ROW_DEFAULTS,
     operation: 'drop',
     collection: 'todos',
     number,

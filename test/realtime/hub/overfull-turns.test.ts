@@ -4,7 +4,7 @@
 import { BSON, Timestamp } from 'mongodb';
 import t from 'tap';
 import { parseCollectionName } from '../../../src/database/collection-names.ts';
-import { EMPTY_LOG_ROW, type LogRow } from '../../../src/events/log/log-row.ts';
+import { LOG_ROW_DEFAULTS, type LogRow } from '../../../src/events/log/log-row.ts';
 import { ByteBudget, MemoryAccount } from '../../../src/lib/memory/byte-budget.ts';
 import { unlimitedScope } from '../../../src/policies/scope.ts';
 import { parseQueryJson } from '../../../src/query/parse/parse-query.ts';
@@ -12,7 +12,7 @@ import { LogRowBatch } from '../../../src/realtime/hub/log-row-batch.ts';
 import type { SubscriptionGroupMember } from '../../../src/realtime/hub/subscription-group.ts';
 import { SubscriptionGroupIndex } from '../../../src/realtime/hub/subscription-group-index.ts';
 import { LiveQuery } from '../../../src/realtime/result/live-query.ts';
-import { toLiveQuerySpec, toRequestedQuery } from '../../../src/realtime/result/live-query-spec.ts';
+import { toLiveQuerySpec, toSubscriptionQuery } from '../../../src/realtime/result/live-query-spec.ts';
 import type { SnapshotReader } from '../../../src/realtime/result/snapshot-store.ts';
 import { FlushScheduler, SendQueue } from '../../../src/realtime/wire/send-queue.ts';
 
@@ -22,7 +22,7 @@ const NAME = parseCollectionName('todos');
 function rowOf(number: number, bytes: number, transaction: LogRow['transaction'] = null): LogRow {
   const _id = `d${number}`;
   return {
-    ...EMPTY_LOG_ROW,
+    ...LOG_ROW_DEFAULTS,
     number,
     epoch: 1,
     token: '',
@@ -43,7 +43,7 @@ function fixture(each: number) {
   const turns = new FlushScheduler();
   const join = (id: string, query: object, queue = client()) => {
     const left: number[] = [];
-    const requested = toRequestedQuery(parseQueryJson(query), false, new Date());
+    const requested = toSubscriptionQuery(parseQueryJson(query), false, new Date());
     const live = new LiveQuery(
       toLiveQuerySpec(NAME, requested, unlimitedScope({ kind: 'anonymous' }, 'read')),
       {} as SnapshotReader,

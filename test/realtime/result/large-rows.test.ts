@@ -6,7 +6,7 @@
 import { BSON, Timestamp } from 'mongodb';
 import t from 'tap';
 import { parseCollectionName } from '../../../src/database/collection-names.ts';
-import { EMPTY_LOG_ROW, type LogRow } from '../../../src/events/log/log-row.ts';
+import { LOG_ROW_DEFAULTS, type LogRow } from '../../../src/events/log/log-row.ts';
 import { ByteBudget, MemoryAccount } from '../../../src/lib/memory/byte-budget.ts';
 import { Policies } from '../../../src/policies/policies.ts';
 import { toPolicySet } from '../../../src/policies/policy-set.ts';
@@ -18,8 +18,8 @@ import type { SubscriptionGroupMember } from '../../../src/realtime/hub/subscrip
 import { SubscriptionGroupIndex } from '../../../src/realtime/hub/subscription-group-index.ts';
 import { LiveEvents } from '../../../src/realtime/result/live-events.ts';
 import { LiveQuery } from '../../../src/realtime/result/live-query.ts';
-import { toLiveQuerySpec, toRequestedQuery } from '../../../src/realtime/result/live-query-spec.ts';
-import { prepareRow } from '../../../src/realtime/result/live-result.ts';
+import { toLiveQuerySpec, toSubscriptionQuery } from '../../../src/realtime/result/live-query-spec.ts';
+import { prepareRowCooperatively } from '../../../src/realtime/result/live-result.ts';
 import { LogRowView } from '../../../src/realtime/result/log-row-view.ts';
 import type { SnapshotReader } from '../../../src/realtime/result/snapshot-store.ts';
 import { FlushScheduler, SendQueue } from '../../../src/realtime/wire/send-queue.ts';
@@ -34,7 +34,7 @@ const budget = new ByteBudget({ each: 2 ** 30, all: 2 ** 31 });
 
 function rowOf(before: object | null, after: object): LogRow {
   return {
-    ...EMPTY_LOG_ROW,
+    ...LOG_ROW_DEFAULTS,
     number: 1,
     epoch: 1,
     token: '',
@@ -75,7 +75,7 @@ t.test('others get their turn while the policies of an event are tested on an ar
   })) {
     let reported = 0;
     const work = async () => {
-      const view = await prepareRow(new LogRowView(row), live, new FairScheduler().createTask('ann'));
+      const view = await prepareRowCooperatively(new LogRowView(row), live, new FairScheduler().createTask('ann'));
       const verification = live.applyRow(view);
       for (const one of verification) if (typeof one !== 'string') reported += one.bytes;
     };
@@ -93,7 +93,7 @@ t.test('other work continues while a filter is evaluated on an event of 60,000 f
   for (const filter of filters) {
     const live = eventsOf(policiesOf({}), filter);
     const work = async () => {
-      const view = await prepareRow(new LogRowView(row), live, new FairScheduler().createTask('ann'));
+      const view = await prepareRowCooperatively(new LogRowView(row), live, new FairScheduler().createTask('ann'));
       t.equal(live.applyRow(view).length, 1);
     };
     const longest = Math.min(await longestHold(work), await longestHold(work));
@@ -108,7 +108,7 @@ async function heldBy(row: LogRow, policies: Policies, queries: readonly object[
   const reported = queries.map((query, n) => {
     const line = { writableLength: 0, writable: true, cork() {}, uncork() {}, on() {}, write: () => true };
     const queue = new SendQueue(line, new FlushScheduler(), new MemoryAccount(budget, `client ${n}`));
-    const requested = toRequestedQuery(parseQueryJson(query), false, new Date());
+    const requested = toSubscriptionQuery(parseQueryJson(query), false, new Date());
     const spec = toLiveQuerySpec(NAME, requested, policies.scope(ANN, 'read', NAME));
     const live = new LiveQuery(spec, {} as SnapshotReader, queue.account);
     const one = { queue, left: false };

@@ -4,13 +4,13 @@ import t from 'tap';
 import { parseCollectionName } from '../../../src/database/collection-names.ts';
 import { unlimitedScope } from '../../../src/policies/scope.ts';
 import { parseQueryJson } from '../../../src/query/parse/parse-query.ts';
-import { toLiveQuerySpec, toRequestedQuery } from '../../../src/realtime/result/live-query-spec.ts';
+import { toLiveQuerySpec, toSubscriptionQuery } from '../../../src/realtime/result/live-query-spec.ts';
 import { sortKeyJson } from '../../../src/realtime/result/rendering.ts';
 
 const MOST = '1.7976931348623157e+308';
 
 t.test('sort keys as JSON compare as in the database', async (t) => {
-  const requested = toRequestedQuery(parseQueryJson({ sort: 'n' }), true, new Date(0));
+  const requested = toSubscriptionQuery(parseQueryJson({ sort: 'n' }), true, new Date(0));
   const query = toLiveQuerySpec(parseCollectionName('todos'), requested, unlimitedScope({ kind: 'anonymous' }, 'read'));
   const cases: [name: string, value: unknown, text: string][] = [
     ['a decimal', Decimal128.fromString('12.50'), '12.50'],

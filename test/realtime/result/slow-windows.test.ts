@@ -7,7 +7,7 @@ import t from 'tap';
 import { parseCollectionName } from '../../../src/database/collection-names.ts';
 import { unlimitedScope } from '../../../src/policies/scope.ts';
 import { parseQueryJson } from '../../../src/query/parse/parse-query.ts';
-import { toLiveQuerySpec, toRequestedQuery } from '../../../src/realtime/result/live-query-spec.ts';
+import { toLiveQuerySpec, toSubscriptionQuery } from '../../../src/realtime/result/live-query-spec.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { LiveState } from '../../helpers/live/live-state.ts';
 import { openSocket } from '../../helpers/live/socket.ts';
@@ -79,7 +79,7 @@ t.test('a collection that has been dropped since is not mistaken for an empty on
   await data.collection('todos').insertMany([{ n: 1 }, { n: 2 }]);
   const { operationTime } = await data.command({ ping: 1 });
   await data.dropCollection('todos');
-  const requested = toRequestedQuery(parseQueryJson({ sort: 'n', limit: 1 }), true, new Date());
+  const requested = toSubscriptionQuery(parseQueryJson({ sort: 'n', limit: 1 }), true, new Date());
   const query = toLiveQuerySpec(parseCollectionName('todos'), requested, unlimitedScope({ kind: 'anonymous' }, 'read'));
   await t.rejects(store.documentsAfter(query, null, 1, operationTime), 'who follows is not known any more');
   await t.rejects(store.byIds('todos', [1], operationTime));

@@ -5,14 +5,14 @@
 import { BSON, Timestamp } from 'mongodb';
 import t from 'tap';
 import { parseCollectionName } from '../../../src/database/collection-names.ts';
-import { EMPTY_LOG_ROW, type LogRow } from '../../../src/events/log/log-row.ts';
+import { LOG_ROW_DEFAULTS, type LogRow } from '../../../src/events/log/log-row.ts';
 import { unlimitedScope } from '../../../src/policies/scope.ts';
 import { parseQueryJson } from '../../../src/query/parse/parse-query.ts';
 import { LogRowBatch } from '../../../src/realtime/hub/log-row-batch.ts';
 import { SubscriptionGroupIndex } from '../../../src/realtime/hub/subscription-group-index.ts';
 import { LiveQuery } from '../../../src/realtime/result/live-query.ts';
-import { toLiveQuerySpec, toRequestedQuery } from '../../../src/realtime/result/live-query-spec.ts';
-import { DocumentSubscription } from '../../../src/realtime/subscription/document-subscription.ts';
+import { toLiveQuerySpec, toSubscriptionQuery } from '../../../src/realtime/result/live-query-spec.ts';
+import { CollectionSubscription } from '../../../src/realtime/subscription/collection-subscription.ts';
 import { FlushScheduler, SendQueue } from '../../../src/realtime/wire/send-queue.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { markLog } from '../../helpers/events/log-rows.ts';
@@ -20,7 +20,7 @@ import { unbounded } from '../../helpers/unbounded.ts';
 import { until } from '../../helpers/until.ts';
 
 const name = parseCollectionName('todos');
-const requested = toRequestedQuery(parseQueryJson({ sort: 'n', limit: 5 }), true, new Date());
+const requested = toSubscriptionQuery(parseQueryJson({ sort: 'n', limit: 5 }), true, new Date());
 
 /** A send queue, and what was written to it. */
 function listener(turns: FlushScheduler) {
@@ -67,7 +67,7 @@ t.test(
       leave: { value: common.hub.leave.bind(common.hub) },
     });
     const { reported, queue } = listener(common.flushScheduler);
-    const subscription = new DocumentSubscription({
+    const subscription = new CollectionSubscription({
       ...{ id: null, queue, deps: { ...common, hub }, principal: { kind: 'anonymous' }, collection: name, requested },
       onEnd: () => t.fail('it goes on'),
       onTooSlow: () => t.fail('it is quick'),
@@ -87,7 +87,7 @@ t.test('live subscriptions of a group without a collection', async (t) => {
   const query = toLiveQuerySpec(name, requested, unlimitedScope({ kind: 'anonymous' }, 'read'));
   const raw = (document: object) => Buffer.from(BSON.serialize(document));
   const row = (number: number, change: Partial<LogRow> & Pick<LogRow, 'operation'>): LogRow => ({
-    ...EMPTY_LOG_ROW,
+    ...LOG_ROW_DEFAULTS,
     ...{ epoch: 1, number, token: 'x', time: new Timestamp({ t: 1, i: Math.ceil(number) }), wall: new Date(0) },
     ...{ collection: name, ...change },
   });

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { get, type IncomingMessage } from 'node:http';
 import t from 'tap';
-import { CollectionDropped, invalidationReason } from '../../../src/realtime/result/snapshot-store.ts';
+import { CollectionDropped, resetReasonForError } from '../../../src/realtime/result/snapshot-store.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { openSocket } from '../../helpers/live/socket.ts';
 import { until } from '../../helpers/until.ts';
@@ -88,10 +88,10 @@ t.test('a collection dropped during the refill of a window', async (t) => {
 t.test('a dropped collection is no internal error, other failures are', (t) => {
   const reported: unknown[] = [];
   const report = (error: unknown) => reported.push(error);
-  t.equal(invalidationReason(new CollectionDropped('It was dropped'), report), 'dropped');
+  t.equal(resetReasonForError(new CollectionDropped('It was dropped'), report), 'dropped');
   t.strictSame(reported, []);
   const other = new Error('No answer');
-  t.equal(invalidationReason(other, report), 'window');
+  t.equal(resetReasonForError(other, report), 'window');
   t.strictSame(reported, [other]);
   t.end();
 });

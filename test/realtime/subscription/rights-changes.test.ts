@@ -4,8 +4,8 @@
  */
 import { BSON, Timestamp } from 'mongodb';
 import t from 'tap';
-import { EMPTY_LOG_ROW, type LogRow } from '../../../src/events/log/log-row.ts';
-import { RightsChanges } from '../../../src/realtime/subscription/rights-changes.ts';
+import { LOG_ROW_DEFAULTS, type LogRow } from '../../../src/events/log/log-row.ts';
+import { RecentRightsChanges } from '../../../src/realtime/subscription/rights-changes.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { openSocket } from '../../helpers/live/socket.ts';
 import { user } from '../../helpers/principals.ts';
@@ -63,7 +63,7 @@ t.test('resuming with a position between a policy and its effect restarts', asyn
 
 t.test('changes of rights near a position prevent resuming', async (t) => {
   const row = (number: number, wallMs: number, more: Partial<LogRow> = {}): LogRow => ({
-    ...EMPTY_LOG_ROW,
+    ...LOG_ROW_DEFAULTS,
     ...{ epoch: 1, number, token: 'x', time: new Timestamp({ t: 1, i: number }), wall: new Date(wallMs) },
     ...{ operation: 'update', collection: 'posts', ...more },
   });
@@ -76,7 +76,7 @@ t.test('changes of rights near a position prevent resuming', async (t) => {
   ];
   const rows = [...earlier, ...later];
   let report: (rows: readonly LogRow[]) => void = () => t.fail('nobody listens');
-  const rights = new RightsChanges({
+  const rights = new RecentRightsChanges({
     log: { about: async ({ through }) => ({ rows: rows.filter(({ number }) => number <= through), through }) },
     tail: {
       position: { epoch: 1, number: 3 },

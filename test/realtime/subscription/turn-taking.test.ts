@@ -4,7 +4,7 @@
  */
 import { BSON } from 'mongodb';
 import t from 'tap';
-import { EMPTY_LOG_ROW, type LogRow } from '../../../src/events/log/log-row.ts';
+import { LOG_ROW_DEFAULTS, type LogRow } from '../../../src/events/log/log-row.ts';
 import { FairScheduler } from '../../../src/query/evaluate/fair-scheduler.ts';
 import type { BacklogChunk, BacklogQuery } from '../../../src/realtime/subscription/backlog.ts';
 import { checkResume } from '../../../src/realtime/subscription/resume-check.ts';
@@ -20,7 +20,7 @@ function rowOf(number: number): LogRow {
     collection: 'todos',
     key: Buffer.from(BSON.serialize({ _id: number })),
   } as const;
-  return { ...EMPTY_LOG_ROW, ...changed, number, epoch: 1, token: '', time, wall: new Date(0) };
+  return { ...LOG_ROW_DEFAULTS, ...changed, number, epoch: 1, token: '', time, wall: new Date(0) };
 }
 
 t.test('subscriptions that resume at once take turns', async (t) => {

@@ -5,13 +5,13 @@
 import { BSON, type Timestamp } from 'mongodb';
 import t from 'tap';
 import { parseCollectionName } from '../../../src/database/collection-names.ts';
-import { EMPTY_LOG_ROW, type LogRow } from '../../../src/events/log/log-row.ts';
+import { LOG_ROW_DEFAULTS, type LogRow } from '../../../src/events/log/log-row.ts';
 import { unlimitedScope } from '../../../src/policies/scope.ts';
 import { parseQueryJson } from '../../../src/query/parse/parse-query.ts';
 import { LogRowBatch } from '../../../src/realtime/hub/log-row-batch.ts';
 import { SubscriptionGroupIndex } from '../../../src/realtime/hub/subscription-group-index.ts';
 import { LiveQuery } from '../../../src/realtime/result/live-query.ts';
-import { toLiveQuerySpec, toRequestedQuery } from '../../../src/realtime/result/live-query-spec.ts';
+import { toLiveQuerySpec, toSubscriptionQuery } from '../../../src/realtime/result/live-query-spec.ts';
 import { SnapshotReader } from '../../../src/realtime/result/snapshot-store.ts';
 import { toWindowMember } from '../../../src/realtime/result/window-member.ts';
 import { FlushScheduler, SendQueue } from '../../../src/realtime/wire/send-queue.ts';
@@ -61,7 +61,7 @@ t.test('one batch is new to one of two subscriptions and half known to the other
   const inserted = await write({ insert: name, documents: [z] });
 
   const row = (number: number, time: Timestamp, change: Partial<LogRow> & Pick<LogRow, 'operation'>): LogRow => ({
-    ...EMPTY_LOG_ROW,
+    ...LOG_ROW_DEFAULTS,
     ...{ epoch: 1, number, token: 'x', time, wall: new Date(0), collection: 'todos' },
     ...change,
   });
@@ -80,7 +80,7 @@ t.test('one batch is new to one of two subscriptions and half known to the other
     const keyed = 'sort' in query;
     const spec = toLiveQuerySpec(
       name,
-      toRequestedQuery(parseQueryJson(query), keyed, new Date()),
+      toSubscriptionQuery(parseQueryJson(query), keyed, new Date()),
       unlimitedScope({ kind: 'anonymous' }, 'read'),
     );
     const response = (documents: readonly object[]) => {

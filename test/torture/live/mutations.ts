@@ -14,7 +14,7 @@ interface Mutation {
 export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   /** Resumes one position behind the client's. */
   'late-resume': {
-    file: 'src/realtime/subscription/document-subscription.ts',
+    file: 'src/realtime/subscription/collection-subscription.ts',
     from: 'this.after = position.number;',
     to: 'this.after = position.number + 1;',
   },
@@ -26,7 +26,7 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   },
   /** Sends changes that a snapshot already contains. */
   'blind-snapshot': {
-    file: 'src/realtime/subscription/document-subscription.ts',
+    file: 'src/realtime/subscription/collection-subscription.ts',
     from: 'this.until = read.time;',
     to: 'this.until = null;',
   },

@@ -8,8 +8,8 @@ import type { Document } from 'mongodb';
 import t from 'tap';
 import type { Principal } from '../../../src/auth/identity/principal.ts';
 import { decodeDocument } from '../../../src/database/bson/stored-document.ts';
-import { EMPTY_LOG_ROW, type LogRow } from '../../../src/events/log/log-row.ts';
-import { redactRow, redactRowNames } from '../../../src/events/read/redact-row.ts';
+import { LOG_ROW_DEFAULTS, type LogRow } from '../../../src/events/log/log-row.ts';
+import { redactCollectionNames, redactRow } from '../../../src/events/read/redact-row.ts';
 import { MillraceError } from '../../../src/lib/errors.ts';
 import type { Scope } from '../../../src/policies/scope.ts';
 import { visibleFieldTree } from '../../../src/policies/scope-filter.ts';
@@ -18,7 +18,7 @@ import { matchAllFilter } from '../../../src/query/filter.ts';
 import { LiveEvents } from '../../../src/realtime/result/live-events.ts';
 import { LogRowView } from '../../../src/realtime/result/log-row-view.ts';
 import { CompiledEndpoint } from '../../../src/webhooks/planning/compiled-endpoint.ts';
-import { EventDeliveries } from '../../../src/webhooks/planning/deliveries-for-event.ts';
+import { EventDeliveryBuilder } from '../../../src/webhooks/planning/deliveries-for-event.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { markLog, rowsBehind } from '../../helpers/events/log-rows.ts';
 import { passes } from '../../helpers/live/live-model.ts';
@@ -56,7 +56,7 @@ t.test('endpoints receive what subscriptions receive', async (t) => {
   const counts = { requested: 0, sent: 0, cut: 0, leaving: 0, found: 0, shared: 0 };
   let who: readonly Principal[] = [];
   const creators = { find: ({ id }: { id: string }) => who[Number(id)] ?? null };
-  const rowsOf = new EventDeliveries({ policies: services.policies, creators, completed, publicUrl: undefined });
+  const rowsOf = new EventDeliveryBuilder({ policies: services.policies, creators, completed, publicUrl: undefined });
 
   const endpointOf = (id: number, types: readonly string[], filter: object | null) =>
     new CompiledEndpoint({
@@ -143,7 +143,7 @@ t.test('endpoints receive what subscriptions receive', async (t) => {
     );
     if (row === undefined) return [];
     const without = { ...row, after: null, before: null, update: null };
-    const gap = { ...row, ...EMPTY_LOG_ROW, operation: 'gap', from: 'a', to: 'b' } as const;
+    const gap = { ...row, ...LOG_ROW_DEFAULTS, operation: 'gap', from: 'a', to: 'b' } as const;
     return [without, { ...without, big: true }, { ...without, operation: 'drop', key: null }, gap];
   }
 
@@ -176,7 +176,7 @@ t.test('endpoints receive what subscriptions receive', async (t) => {
       counts.sent += 1;
       const { data: after, before } = JSON.parse(event);
       if (row.after !== null && after === null && before !== null) counts.leaving += 1;
-      const named = redactRowNames(whole, (position) => services.policies.find(principal, 'read', position));
+      const named = redactCollectionNames(whole, (position) => services.policies.find(principal, 'read', position));
       const sight = (scope: Scope<'read'>) => (state: Buffer) => visibleFieldTree(scope, decodeDocument(state));
       const shown = named && redactRow(named.row, named.scope, sight(named.scope));
       const states: Document[] = [shown?.after ?? null, shown?.before ?? null].flatMap((state) =>

@@ -13,7 +13,7 @@ import { formatPosition } from '../../../src/events/log/position.ts';
 import { Consumer } from '../../../src/events/read/consumer.ts';
 import { eventTypeMatcher } from '../../../src/events/read/type-patterns.ts';
 import { unlimitedScope } from '../../../src/policies/scope.ts';
-import { EventDeliveries } from '../../../src/webhooks/planning/deliveries-for-event.ts';
+import { EventDeliveryBuilder } from '../../../src/webhooks/planning/deliveries-for-event.ts';
 import { DeliveryPlanner } from '../../../src/webhooks/planning/delivery-planner.ts';
 import {
   applyEndpointRow,
@@ -66,8 +66,8 @@ async function running(fixture: Fixture, sender: RecordingSender): Promise<Runni
         signal: end.signal,
       }),
     creators,
-    rows: new EventDeliveries({
-      policies: policies as ConstructorParameters<typeof EventDeliveries>[0]['policies'],
+    rows: new EventDeliveryBuilder({
+      policies: policies as ConstructorParameters<typeof EventDeliveryBuilder>[0]['policies'],
       creators,
       completed: async (row) => row,
       publicUrl: undefined,

@@ -1,7 +1,7 @@
 /** One e-mail template in one language: edited, previewed with sample values, tested, and reset. */
 import { Badge, Button, Code, Drawer, Group, List, Stack, Tabs, Text, Textarea, TextInput } from '@mantine/core';
 import { useState } from 'react';
-import type { EmailPreview, EmailTemplateView, MailVerdict } from '../../../../src/email/http/email-schemas.ts';
+import type { EmailPreview, EmailTemplateView, EmailTestResult } from '../../../../src/email/http/email-schemas.ts';
 import { request } from '../../api/client.ts';
 import { useResource } from '../../api/live.ts';
 import { Confirm } from '../../parts/confirm.tsx';
@@ -52,7 +52,7 @@ interface DraftProps {
 function Draft({ path, email, onChanged }: DraftProps) {
   const [draft, setDraft] = useState({ subject: email.subject, text: email.text, html: email.html });
   const [preview, setPreview] = useState<EmailPreview | null>(null);
-  const [verdict, setVerdict] = useState<MailVerdict | null>(null);
+  const [verdict, setVerdict] = useState<EmailTestResult | null>(null);
   const [isRequesting, setRequesting] = useState(false);
   const { busy, error, run } = useAction();
   const set = (part: Partial<typeof draft>) => setDraft({ ...draft, ...part });
@@ -64,7 +64,7 @@ function Draft({ path, email, onChanged }: DraftProps) {
   const show = async () => setPreview((await request<EmailPreview>('POST', `${path}/preview`, { body: draft })).body);
   const test = async () => {
     setVerdict(null);
-    setVerdict((await request<MailVerdict>('POST', `${path}/test`, { body: draft })).body);
+    setVerdict((await request<EmailTestResult>('POST', `${path}/test`, { body: draft })).body);
   };
   return (
     <Stack>

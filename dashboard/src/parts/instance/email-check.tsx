@@ -1,7 +1,7 @@
 /** How e-mails are sent, and a test e-mail to the user's own e-mail address. */
 import { Button, Code, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
-import type { MailVerdict } from '../../../../src/email/http/email-schemas.ts';
+import type { EmailTestResult } from '../../../../src/email/http/email-schemas.ts';
 import { request } from '../../api/client.ts';
 import { Copyable } from '../copy.tsx';
 import { Failure } from '../failure.tsx';
@@ -15,10 +15,10 @@ const SETTING = 'MILLRACE_SMTP_URL=smtps://user:password@mail.example.org';
 export function MailCheck({ settings, why = '' }: { readonly settings: EffectiveSettings; readonly why?: string }) {
   const { transport, server, from } = settings.email;
   const { busy, error, run } = useAction();
-  const [found, setFound] = useState<MailVerdict | null>(null);
+  const [found, setFound] = useState<EmailTestResult | null>(null);
   const send = async () => {
     setFound(null);
-    setFound((await request<MailVerdict>('POST', '/admin/emails/test')).body);
+    setFound((await request<EmailTestResult>('POST', '/admin/emails/test')).body);
   };
   return (
     <Stack gap="sm" align="stretch">

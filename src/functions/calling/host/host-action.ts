@@ -1,6 +1,6 @@
 /** The declaration of a host operation, so that host-api.ts can count, order, reject and record all of them. */
 import type { Principal } from '../../../auth/identity/principal.ts';
-import type { OpenTransaction } from '../../../collections/open-transaction.ts';
+import type { TransactionContext } from '../../../collections/open-transaction.ts';
 import type { HostOperation } from '../../sandbox/sandbox.ts';
 import type { OperationArgument } from './operation-argument.ts';
 
@@ -27,5 +27,5 @@ export interface ActionContext {
   readonly principal: Principal;
   /** The request id that is stored with changes. */
   readonly request: string;
-  readonly within: OpenTransaction | null;
+  readonly within: TransactionContext | null;
 }

@@ -4,7 +4,7 @@
  * even if the code catches them: a write conflict (the call runs again), and an operation that the database rejects,
  * such as a duplicate unique value (nothing of the run is stored; decisions/0135).
  */
-import type { OpenTransaction } from '../../../collections/open-transaction.ts';
+import type { TransactionContext } from '../../../collections/open-transaction.ts';
 import { isDatabaseError } from '../../../database/errors.ts';
 import { isTransactionConflict } from '../../../database/transactions.ts';
 import { Semaphore } from '../../../lib/concurrency/semaphore.ts';
@@ -22,7 +22,7 @@ const FILES_AT_ONCE = 2;
 
 export interface HostApiOptions {
   readonly actions: HostActions;
-  readonly within: OpenTransaction | null;
+  readonly within: TransactionContext | null;
   readonly mayWrite: boolean;
   /** Called with unexpected errors; the code gets `internal`. */
   readonly onError: (error: unknown) => void;
@@ -138,7 +138,7 @@ export class HostApi {
   async #inTransaction(
     operation: HostOperation,
     run: () => Promise<string>,
-    within: OpenTransaction | null,
+    within: TransactionContext | null,
   ): Promise<string> {
     try {
       return await run();
@@ -148,7 +148,7 @@ export class HostApi {
     }
   }
 
-  #look(operation: HostOperation, error: unknown, within: OpenTransaction | null): void {
+  #look(operation: HostOperation, error: unknown, within: TransactionContext | null): void {
     const runsAgain = isTransactionConflict(error) || within?.needsLargeLock === true;
     // A batch may have failed after its first writes, which cannot be rolled back separately.
     const isOver = runsAgain || operation === 'batch' || isDatabaseError(error) || !(error instanceof MillraceError);

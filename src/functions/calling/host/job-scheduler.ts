@@ -1,5 +1,5 @@
 /** The interface to the job queue, for functions that schedule a job. */
-import type { OpenTransaction } from '../../../collections/open-transaction.ts';
+import type { TransactionContext } from '../../../collections/open-transaction.ts';
 import { MillraceError } from '../../../lib/errors.ts';
 import type { PluginFunction } from '../../plugins/plugin.ts';
 
@@ -23,11 +23,11 @@ export interface JobScheduler {
    * @param within the transaction to store it in; null for none
    * @returns its id
    */
-  schedule(job: NewJob, within: OpenTransaction | null): Promise<{ readonly id: string }>;
+  schedule(job: NewJob, within: TransactionContext | null): Promise<{ readonly id: string }>;
 }
 
 /** A queue that is opened after the function calls, because it calls functions itself. */
-export class DeferredJobScheduler implements JobScheduler {
+export class LateBoundJobScheduler implements JobScheduler {
   #jobs: JobScheduler | null = null;
 
   attach(jobs: JobScheduler): void {
@@ -35,7 +35,7 @@ export class DeferredJobScheduler implements JobScheduler {
   }
 
   /** @throws MillraceError `functions-disabled` before the queue is opened */
-  async schedule(job: NewJob, within: OpenTransaction | null): Promise<{ readonly id: string }> {
+  async schedule(job: NewJob, within: TransactionContext | null): Promise<{ readonly id: string }> {
     if (this.#jobs === null) throw new MillraceError('functions-disabled', 'Jobs cannot be scheduled on this server');
     return this.#jobs.schedule(job, within);
   }

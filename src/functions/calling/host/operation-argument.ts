@@ -2,7 +2,7 @@
  * Reads the argument of a host operation field by field. It comes from untrusted code: every field is checked before it
  * is used. Pure.
  */
-import { parseJson } from '../../../database/json/parse-json.ts';
+import { parseStrictJson } from '../../../database/json/parse-json.ts';
 import { MillraceError } from '../../../lib/errors.ts';
 import { isPlainObject } from '../../../lib/plain-object.ts';
 import type { JsonObject } from '../../sandbox/host-schemas.ts';
@@ -81,7 +81,7 @@ function emptied(base64: string | undefined): Buffer | undefined {
 
 function parsed(text: string): unknown {
   try {
-    return parseJson(Buffer.from(text));
+    return parseStrictJson(Buffer.from(text));
   } catch (error) {
     if (!(error instanceof MillraceError)) throw error;
     throw error.with({ issues: error.issues.map((issue) => ({ ...issue, pointer: issue.pointer.replace(BODY, '') })) });

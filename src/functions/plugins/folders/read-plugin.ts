@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { open, realpath, stat } from 'node:fs/promises';
 import { dirname, join, posix, sep } from 'node:path';
 import type { BundleError } from '../../sandbox/sandbox.ts';
-import { type DeclaredHook, HOOKS_ON_EVERY_WRITE, readDeclaredHooks } from '../manifest/declared-hooks.ts';
+import { type DeclaredHook, readDeclaredHooks, UNREADABLE_MANIFEST_HOOKS } from '../manifest/declared-hooks.ts';
 import type { Manifest } from '../manifest/manifest.ts';
 import { readManifest } from '../manifest/manifest-rules.ts';
 import type { PluginDiagnostic } from '../manifest/plugin-error.ts';
@@ -45,7 +45,7 @@ export async function readPlugin(folder: string, name: string): Promise<FolderPl
   const text = await readWithin(folder, MANIFEST_FILE, MAX_MANIFEST_BYTES);
   digest.update(JSON.stringify(text));
   let manifest: Manifest | null = null;
-  let hooks = HOOKS_ON_EVERY_WRITE;
+  let hooks = UNREADABLE_MANIFEST_HOOKS;
   if ('diagnostic' in text) refuse(MANIFEST_FILE, text.diagnostic);
   else {
     const read = await parseManifest(text.text, name);
@@ -74,7 +74,7 @@ export function unreadablePlugin(folder: string, name: string, message: string):
     name,
     folder,
     manifest: null,
-    hooks: HOOKS_ON_EVERY_WRITE,
+    hooks: UNREADABLE_MANIFEST_HOOKS,
     files: new Map(),
     diagnostics,
     digest: message,
@@ -91,7 +91,7 @@ async function parseManifest(text: string, name: string) {
     const [, line = null, column = null] = /line (\d+) column (\d+)/.exec(said) ?? [];
     const path = { line: line === null ? null : Number(line), column: column === null ? null : Number(column) };
     return {
-      hooks: HOOKS_ON_EVERY_WRITE,
+      hooks: UNREADABLE_MANIFEST_HOOKS,
       diagnostics: [{ file: MANIFEST_FILE, ...path, message: 'is not valid JSON' }],
     };
   }

@@ -19,16 +19,16 @@ export interface DeclaredHook {
 const UNKNOWN_NAME = 'unknown';
 
 /** For a manifest that cannot be read at all. */
-export const HOOKS_ON_EVERY_WRITE: readonly DeclaredHook[] = Object.freeze([everyWrite(UNKNOWN_NAME)]);
+export const UNREADABLE_MANIFEST_HOOKS: readonly DeclaredHook[] = Object.freeze([everyWrite(UNKNOWN_NAME)]);
 
 /** @param written the content of `plugin.json`, valid or not; undefined where it is not JSON */
 export function readDeclaredHooks(written: unknown): readonly DeclaredHook[] {
-  if (!isPlainObject(written) || !Array.isArray(written['functions'])) return HOOKS_ON_EVERY_WRITE;
+  if (!isPlainObject(written) || !Array.isArray(written['functions'])) return UNREADABLE_MANIFEST_HOOKS;
   return written['functions'].flatMap(hookOf);
 }
 
 function hookOf(fn: unknown): readonly DeclaredHook[] {
-  if (!isPlainObject(fn)) return HOOKS_ON_EVERY_WRITE;
+  if (!isPlainObject(fn)) return UNREADABLE_MANIFEST_HOOKS;
   const name = typeof fn['name'] === 'string' ? fn['name'].slice(0, 80) : UNKNOWN_NAME;
   if (!Object.hasOwn(fn, 'beforeWrite')) {
     // A function without a kind may have a misspelled `beforeWrite`.

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { isCollectionName } from '../../../database/collection-names.ts';
 import { validateEventFilter } from '../../../events/read/event-filter.ts';
 import { requireEventTypes } from '../../../events/read/type-patterns.ts';
-import { collectIssues, type Issue, MillraceError } from '../../../lib/errors.ts';
+import { catchIssues, type Issue, MillraceError } from '../../../lib/errors.ts';
 import { validateBody } from '../../../lib/parse-body.ts';
 import type { FunctionKind } from '../../sandbox/sandbox.ts';
 import { cronIssue, timeZoneIssue } from './cron.ts';
@@ -117,9 +117,8 @@ async function checkFunction(fn: ManifestFunction, kind: FunctionKind, refuse: R
   const refuseAll = (found: readonly Issue[]) => {
     for (const { pointer, detail } of found) refuse(pointer, detail);
   };
-  for (const [index, type] of on.entries()) refuseAll(collectIssues(`/on/${index}`, () => requireEventTypes([type])));
-  if (filter !== undefined && kind === 'trigger')
-    refuseAll(collectIssues('/filter', () => validateEventFilter(filter)));
+  for (const [index, type] of on.entries()) refuseAll(catchIssues(`/on/${index}`, () => requireEventTypes([type])));
+  if (filter !== undefined && kind === 'trigger') refuseAll(catchIssues('/filter', () => validateEventFilter(filter)));
   const inZone = timeZone === undefined ? null : timeZoneIssue(timeZone);
   if (inZone !== null) refuse('/timeZone', inZone);
   const inCron = cron === undefined ? null : await cronIssue(cron);

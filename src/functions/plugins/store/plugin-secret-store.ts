@@ -17,7 +17,7 @@ interface SecretsRow {
 }
 
 /** The secrets of one plugin. */
-export interface PluginSecrets {
+export interface StoredPluginSecrets {
   /** Different after each change. */
   readonly change: string | null;
   readonly names: readonly string[];
@@ -65,12 +65,12 @@ export class PluginSecretStore {
   }
 
   /** By plugin; those without secrets have no entry. */
-  async all(session: ClientSession): Promise<ReadonlyMap<string, PluginSecrets>> {
+  async all(session: ClientSession): Promise<ReadonlyMap<string, StoredPluginSecrets>> {
     const rows = await this.#rows.find({}, { session }).toArray();
     return new Map(rows.map((row) => [row._id, this.#kept(row)]));
   }
 
-  async of(plugin: string, session: ClientSession): Promise<PluginSecrets> {
+  async of(plugin: string, session: ClientSession): Promise<StoredPluginSecrets> {
     const row = await this.#rows.findOne({ _id: plugin }, { session });
     return row === null ? NO_SECRETS : this.#kept(row);
   }
@@ -85,7 +85,7 @@ export class PluginSecretStore {
     await this.#rows.deleteOne({ _id: plugin }, { session });
   }
 
-  #kept({ _id, change, encrypted }: SecretsRow): PluginSecrets {
+  #kept({ _id, change, encrypted }: SecretsRow): StoredPluginSecrets {
     return { change, names: Object.keys(encrypted), open: () => this.#opened(_id, encrypted) };
   }
 
@@ -99,7 +99,7 @@ export class PluginSecretStore {
 }
 
 /** For a plugin without secrets. */
-export const NO_SECRETS: PluginSecrets = Object.freeze({ change: null, names: [], open: () => ({}) });
+export const NO_SECRETS: StoredPluginSecrets = Object.freeze({ change: null, names: [], open: () => ({}) });
 
 function each(values: Readonly<Record<string, string>>, change: (value: string, name: string) => string) {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, change(value, name)]));

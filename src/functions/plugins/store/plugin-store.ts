@@ -4,7 +4,7 @@ import { withTranslatedErrors } from '../../../database/errors.ts';
 import type { Mongo } from '../../../database/mongo.ts';
 import {
   type ChangeStamp,
-  createSystemCollection,
+  ensureSystemCollection,
   newDocumentMeta,
   stampDeletion,
 } from '../../../database/system-collection.ts';
@@ -29,7 +29,7 @@ export class PluginStore {
   }
 
   async start(): Promise<void> {
-    await createSystemCollection(this.#mongo, PLUGINS_COLLECTION);
+    await ensureSystemCollection(this.#mongo, PLUGINS_COLLECTION);
   }
 
   /** Ordered by name. */

@@ -1,5 +1,10 @@
 /** Typings of `ctx` and of documents. Lists from closed tables are filled in by typings.ts. */
-import { MAX_ARGUMENT_BYTES, MAX_FETCHES, MAX_HOST_OPERATIONS, MAX_RESULT_BYTES } from '../../sandbox/host-schemas.ts';
+import {
+  MAX_ARGUMENT_BYTES,
+  MAX_FETCHES,
+  MAX_HOST_OPERATIONS,
+  MAX_OPERATION_RESULT_BYTES,
+} from '../../sandbox/host-schemas.ts';
 
 const mb = (bytes: number) => `${bytes / 1_048_576} MB`;
 
@@ -94,7 +99,7 @@ export const CONTEXT_TYPINGS = `
     /** Null if there is none that may be read. */
     get(id: string): Promise<StoredFile | null>;
     text(id: string): Promise<string>;
-    /** At most ${mb(MAX_RESULT_BYTES)}. */
+    /** At most ${mb(MAX_OPERATION_RESULT_BYTES)}. */
     bytes(id: string): Promise<Uint8Array>;
   }
 
@@ -192,7 +197,7 @@ export const CONTEXT_TYPINGS = `
     now(): Date;
   }
 
-  /** All operations. An argument can have at most ${mb(MAX_ARGUMENT_BYTES)} of JSON, a result ${mb(MAX_RESULT_BYTES)}. */
+  /** All operations. An argument can have at most ${mb(MAX_ARGUMENT_BYTES)} of JSON, a result ${mb(MAX_OPERATION_RESULT_BYTES)}. */
   interface Context extends ReadingContext {
     documents<C extends keyof Collections | (string & {})>(collection: C): Documents<C>;
     documents<T extends object>(collection: string): Documents<T>;

@@ -6,13 +6,13 @@ import type { Document } from 'mongodb';
 import { decodeDocument, decodeDocumentCooperatively } from '../../../database/bson/stored-document.ts';
 import { idText } from '../../../database/json/ids.ts';
 import { resourcesOfRow } from '../../../events/log/event-visibility.ts';
-import { completedRowBytes, type LogRow } from '../../../events/log/log-row.ts';
+import { type LogRow, rowBytesWithDocument } from '../../../events/log/log-row.ts';
 import { formatPosition } from '../../../events/log/position.ts';
 import { encodeEventBody } from '../../../events/read/event-body.ts';
 import { runCooperatively } from '../../../lib/concurrency/cooperative-yield.ts';
 import type { ScheduledTask } from '../../../query/evaluate/fair-scheduler.ts';
 import { isExpensiveMatch } from '../../../query/evaluate/filter-cost.ts';
-import { MAX_TRIGGER_DEPTH, parseTriggerDepth } from '../../runs/run.ts';
+import { depthFromRequestId, MAX_TRIGGER_DEPTH } from '../../runs/run.ts';
 import type { RunRow } from '../../runs/run-row.ts';
 import { createPendingRun, createSkippedRun, type PlannedRun, runIdFor } from '../running/queued-run.ts';
 import type { TriggerFilter } from './trigger-index.ts';
@@ -60,7 +60,7 @@ export class TriggerRuns {
         continue;
       }
       states ??= await Promise.all(stored.map((state) => decodeDocumentCooperatively(state, turn)));
-      const isLong = isExpensiveMatch(trigger.cost, completedRowBytes(row));
+      const isLong = isExpensiveMatch(trigger.cost, rowBytesWithDocument(row));
       for (const state of states) {
         if (!(isLong ? await runCooperatively(() => match(state), turn) : match(state))) continue;
         found.push(trigger);
@@ -74,7 +74,7 @@ export class TriggerRuns {
   #run(row: LogRow, fn: TriggerFilter['fn'], given: Pick<PlannedRun, 'input' | 'restricted'>): RunRow {
     const event = formatPosition(row);
     const position = { epoch: row.epoch, number: row.number };
-    const depth = parseTriggerDepth(row.request) + 1;
+    const depth = depthFromRequestId(row.request) + 1;
     const document = row.key && idText(decodeDocument(row.key)['_id']);
     const line = document === null ? {} : { line: `${fn.id} ${row.collection}/${document}` };
     const now = new Date(this.#deps.now());

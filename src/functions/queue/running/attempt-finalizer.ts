@@ -4,10 +4,10 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { AuditEvents } from '../../../database/audit-events.ts';
-import { MAX_TRIGGER_DEPTH, publicErrorCode, type RunError, runRequestId } from '../../runs/run.ts';
+import { MAX_TRIGGER_DEPTH, publicErrorCode, type RunError, requestIdForWrites } from '../../runs/run.ts';
 import { isRestrictedRun, type RunRow } from '../../runs/run-row.ts';
 import type { AttemptResult } from './attempt.ts';
-import type { AttemptFields, QueueStore } from './queue-store.ts';
+import type { AttemptResultFields, QueueStore } from './queue-store.ts';
 import { functionActorId, functionIdOf, nextAttemptAt } from './queued-run.ts';
 import type { RunOutcome } from './run-slots.ts';
 
@@ -101,7 +101,7 @@ export class AttemptFinalizer {
    */
   async #failed(
     run: RunRow,
-    fields: AttemptFields,
+    fields: AttemptResultFields,
     error: RunError,
     soon?: Date,
   ): Promise<Omit<AttemptFollowUp, 'outcome'>> {
@@ -116,7 +116,7 @@ export class AttemptFinalizer {
     const details = { function: functionIdOf(run), run: run._id, code, event: run.event };
     // A failure of a run caused by a function's failure causes no more runs, to prevent endless loops.
     const depth = OF_FUNCTION.test(run.input ?? '') ? MAX_TRIGGER_DEPTH : run.depth;
-    const stamp = { by: functionActorId(details.function), request: runRequestId(run._id, depth) };
+    const stamp = { by: functionActorId(details.function), request: requestIdForWrites(run._id, depth) };
     await activity.record('system.run.attempt-failed', details, stamp);
     if (dueAt === null) await activity.record('system.run.failed', details, stamp);
     this.#deps.onEnd({ ...run, ...fields, error, state: dueAt === null ? 'failed' : 'pending' });

@@ -4,14 +4,14 @@
  */
 import type { TransactionRunner } from '../../../collections/transaction-runner.ts';
 import { MillraceError } from '../../../lib/errors.ts';
-import type { CallReport, FunctionCaller } from '../../calling/call-types.ts';
+import type { CallReport, FunctionInvoker } from '../../calling/call-types.ts';
 import type { PluginFunction } from '../../plugins/plugin.ts';
 import { pluginRedactor } from '../../plugins/redaction.ts';
 import type { RunError } from '../../runs/run.ts';
 import { toRunError, toRunResult } from '../../runs/run-result.ts';
-import { isRestrictedRun, type RunRow, toStoredText } from '../../runs/run-row.ts';
+import { isRestrictedRun, omitOversizedText, type RunRow } from '../../runs/run-row.ts';
 import type { LogLine } from '../../sandbox/sandbox.ts';
-import type { AttemptFields, QueueStore } from './queue-store.ts';
+import type { AttemptResultFields, QueueStore } from './queue-store.ts';
 import { functionIdOf } from './queued-run.ts';
 
 /** A transaction may be open for 60 seconds; the database aborts an older one within half a minute. */
@@ -21,7 +21,7 @@ const NOT_TRIED: ReadonlySet<string> = new Set(['database-unavailable', 'functio
 
 export interface AttemptDeps {
   readonly store: Pick<QueueStore, 'holdsLease' | 'succeed'>;
-  readonly calling: FunctionCaller;
+  readonly calling: FunctionInvoker;
   readonly atomic: () => Promise<TransactionRunner>;
   readonly onLog: (run: RunRow, line: LogLine) => void;
   readonly now: () => number;
@@ -31,8 +31,8 @@ export interface AttemptDeps {
 
 export type AttemptResult =
   /** Its writes and its completion are committed. `conflicts`: number of restarts. */
-  | { readonly kind: 'ok'; readonly fields: AttemptFields; readonly conflicts: number }
-  | { readonly kind: 'failed'; readonly fields: AttemptFields; readonly error: RunError }
+  | { readonly kind: 'ok'; readonly fields: AttemptResultFields; readonly conflicts: number }
+  | { readonly kind: 'failed'; readonly fields: AttemptResultFields; readonly error: RunError }
   /** Another process has leased the run. */
   | { readonly kind: 'lost' }
   /** Something other than the function ended its sandbox. */
@@ -114,15 +114,15 @@ function unknownError(): RunError {
   return { code: 'function-failed', message: 'The function failed', stack: null };
 }
 
-function fieldsOf(report: CallReport, error: RunError | null, { plugin }: PluginFunction): AttemptFields {
+function fieldsOf(report: CallReport, error: RunError | null, { plugin }: PluginFunction): AttemptResultFields {
   const { outcome, durationMs, logs, operations } = report;
   const returned = toRunResult(outcome);
-  const { text: result, bytes: resultBytes } = toStoredText(
+  const { text: result, bytes: resultBytes } = omitOversizedText(
     returned === null ? null : pluginRedactor(plugin)(returned),
   );
   return { durationMs, cpuMs: outcome.cpuMs, error, logs, operations, result, resultBytes };
 }
 
-function fieldsWithout(error: RunError, durationMs: number): AttemptFields {
+function fieldsWithout(error: RunError, durationMs: number): AttemptResultFields {
   return { durationMs, cpuMs: null, error, logs: [], operations: [], result: null, resultBytes: 0 };
 }

@@ -6,14 +6,14 @@ import type { ClientSession, Document, Filter, IndexDescription, UpdateFilter } 
 import { withTranslatedErrors } from '../../../database/errors.ts';
 import type { Mongo } from '../../../database/mongo.ts';
 import { ACCOUNT_EVENT_TYPES } from '../../../lib/event-types.ts';
-import { DUE_FILTER, DUE_INDEX, JobCollection } from '../../../queue/job-collection.ts';
+import { DUE_INDEX, JobCollection, PENDING_JOBS_FILTER } from '../../../queue/job-collection.ts';
 import type { RunError } from '../../runs/run.ts';
 import { RUNS_COLLECTION, type RunRow, runExpiry } from '../../runs/run-row.ts';
 import { JOB_INDEXES } from './scheduled-job-store.ts';
 
 const INDEXES: readonly IndexDescription[] = [
   // Due runs by function.
-  { key: { plugin: 1, function: 1, dueAt: 1 }, partialFilterExpression: DUE_FILTER },
+  { key: { plugin: 1, function: 1, dueAt: 1 }, partialFilterExpression: PENDING_JOBS_FILTER },
   DUE_INDEX,
   // The first run of a FIFO group. A run leaves the group when it has ended.
   { key: { line: 1, 'position.number': 1 }, partialFilterExpression: { line: { $exists: true } } },
@@ -46,7 +46,7 @@ export interface DueRun extends FunctionRef {
 }
 
 /** The fields that an attempt sets in its run. */
-export type AttemptFields = Pick<
+export type AttemptResultFields = Pick<
   RunRow,
   'durationMs' | 'cpuMs' | 'error' | 'logs' | 'operations' | 'result' | 'resultBytes'
 >;
@@ -130,7 +130,13 @@ export class QueueStore extends JobCollection<RunRow> {
    * Completes a successful run in the transaction of its writes.
    * @returns false if another process has leased the run: then the transaction must not be committed
    */
-  async succeed(session: ClientSession, id: string, token: string, fields: AttemptFields, now: Date): Promise<boolean> {
+  async succeed(
+    session: ClientSession,
+    id: string,
+    token: string,
+    fields: AttemptResultFields,
+    now: Date,
+  ): Promise<boolean> {
     const { matchedCount } = await this.rows.updateOne({ _id: id, token }, ended('succeeded', fields, now), {
       session,
     });
@@ -142,7 +148,7 @@ export class QueueStore extends JobCollection<RunRow> {
    * @param dueAt the time of the next attempt; null if the run has failed
    * @returns whether the token still held the run
    */
-  async fail(id: string, token: string, fields: AttemptFields, dueAt: Date | null, now: Date): Promise<boolean> {
+  async fail(id: string, token: string, fields: AttemptResultFields, dueAt: Date | null, now: Date): Promise<boolean> {
     const change: UpdateFilter<RunRow> =
       dueAt === null ? ended('failed', fields, now) : { $set: { ...fields, state: 'pending', token: null, dueAt } };
     return await this.updateLeased({ _id: id, token }, change);
@@ -220,6 +226,6 @@ function runsFor({ plugin, function: name, readsUsers }: RunnableFunction): Filt
 }
 
 /** The update that ends a run. It leaves its FIFO group, and is kept for the retention time. */
-function ended(state: 'succeeded' | 'failed', fields: AttemptFields, now: Date): UpdateFilter<RunRow> {
+function ended(state: 'succeeded' | 'failed', fields: AttemptResultFields, now: Date): UpdateFilter<RunRow> {
   return { $set: { ...fields, state, token: null, expireAt: runExpiry(now) }, $unset: { dueAt: '', line: '' } };
 }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { retryPause } from '../../../queue/worker.ts';
 import type { PluginFunction } from '../../plugins/plugin.ts';
 import type { RunError } from '../../runs/run.ts';
-import { type RunRow, runExpiry, toStoredText } from '../../runs/run-row.ts';
+import { omitOversizedText, type RunRow, runExpiry } from '../../runs/run-row.ts';
 
 /** Milliseconds after which a failed run is tried again, by attempt. A run of which more have failed has failed. */
 const PAUSES_MS = [1_000, 10_000, 60_000, 600_000] as const;
@@ -34,7 +34,7 @@ export interface PlannedRun {
 
 /** A pending run. */
 export function createPendingRun({ id, fn, input, depth, restricted, now, dueAt, more = {} }: PlannedRun): RunRow {
-  const { text, bytes } = toStoredText(input);
+  const { text, bytes } = omitOversizedText(input);
   return {
     _id: id,
     plugin: fn.plugin.name,

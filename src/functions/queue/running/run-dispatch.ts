@@ -3,7 +3,7 @@
  * and one run of a FIFO group at a time. Pending runs stay in the database; only some ids are held in memory.
  */
 import { randomUUID } from 'node:crypto';
-import { type GroupRequest, Worker } from '../../../queue/worker.ts';
+import { type GroupFetchRequest, Worker } from '../../../queue/worker.ts';
 import type { ActivePlugins, PluginFunction } from '../../plugins/plugin.ts';
 import { type AttemptDeps, attemptRun } from './attempt.ts';
 import type { AttemptFinalizer } from './attempt-finalizer.ts';
@@ -103,7 +103,7 @@ export class RunDispatch {
     return this.#runnable(id) !== undefined && this.#slots.mayBegin(id);
   }
 
-  async #findJobs(requests: readonly GroupRequest[]): Promise<ReadonlyMap<string, number>> {
+  async #findJobs(requests: readonly GroupFetchRequest[]): Promise<ReadonlyMap<string, number>> {
     const { store, now } = this.#deps;
     const functions = requests.flatMap(({ group }) => this.#runnable(group) ?? []);
     const found = await store.due(functions.map(toRunnableFunction), new Date(now()), WINDOW);

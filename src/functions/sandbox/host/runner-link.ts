@@ -5,7 +5,7 @@ import { createRequire, stripTypeScriptTypes } from 'node:module';
 import type { Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { MAX_BASE64_RESULT_BYTES } from '../host-schemas.ts';
+import { MAX_OPERATION_BASE64_BYTES } from '../host-schemas.ts';
 import type { Bundle, BundleError } from '../sandbox.ts';
 import { type Frame, FrameReader, FrameWriter } from '../wire/frames.ts';
 import { RUNNER_PIPE_FD, type RunnerMessage, readRunnerMessage, type ServerMessage } from '../wire/messages.ts';
@@ -14,7 +14,7 @@ import type { LiveCall } from './live-call.ts';
 import type { MemoryGrowth } from './memory-growth.ts';
 
 /** The longest frames of a runner contain a result or an argument. */
-const MAX_FRAME_BYTES = MAX_BASE64_RESULT_BYTES;
+const MAX_FRAME_BYTES = MAX_OPERATION_BASE64_BYTES;
 /** Bytes of a memory page, the unit of `/proc`. Exact or an underestimate on all platforms that Node supports. */
 const PAGE_BYTES = 4_096;
 /** The kernel ends the runner before any other process when memory runs out. */

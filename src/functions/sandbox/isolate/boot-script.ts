@@ -9,7 +9,7 @@ import {
   MAX_HOST_OPERATIONS,
   MAX_LOG_BYTES,
   MAX_LOG_LINES,
-  MAX_RESULT_BYTES,
+  MAX_OPERATION_RESULT_BYTES,
 } from '../host-schemas.ts';
 import { makeBodyUtils } from './bodies.ts';
 import { makeIsolateProgram, type ProgramLimits } from './bootstrap.ts';
@@ -36,7 +36,7 @@ const LIMITS: ProgramLimits = {
   timers: MAX_TIMERS,
   logLines: MAX_LOG_LINES,
   logCharacters: MAX_LOG_BYTES,
-  resultBytes: MAX_RESULT_BYTES,
+  resultBytes: MAX_OPERATION_RESULT_BYTES,
 };
 
 const PARTS = {

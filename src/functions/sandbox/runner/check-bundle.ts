@@ -7,7 +7,10 @@ const CHECK_MB = 96;
 const MAX_ISSUES = 50;
 
 /** @returns the first error of each file; empty for a valid bundle */
-export async function checkBundle(files: BundleFiles, entries: readonly string[]): Promise<readonly BundleError[]> {
+export async function checkBundleCompiles(
+  files: BundleFiles,
+  entries: readonly string[],
+): Promise<readonly BundleError[]> {
   const isolate = new ivm.Isolate({ memoryLimit: CHECK_MB });
   try {
     const issues: BundleError[] = [];

@@ -3,16 +3,16 @@
  * environment, and may read only its own files.
  */
 import { Socket } from 'node:net';
-import { MAX_BASE64_RESULT_BYTES } from '../host-schemas.ts';
+import { MAX_OPERATION_BASE64_BYTES } from '../host-schemas.ts';
 import { FrameReader, FrameWriter } from '../wire/frames.ts';
 import { RUNNER_PIPE_FD, type ServerMessage } from '../wire/messages.ts';
-import { checkBundle } from './check-bundle.ts';
+import { checkBundleCompiles } from './check-bundle.ts';
 import { IsolatePool } from './isolates.ts';
 import type { BundleFiles } from './modules.ts';
 import { RunnerCall } from './runner-call.ts';
 
 /** The longest frames contain the files of a bundle, or the result of an operation. */
-const MAX_FRAME_BYTES = 4 * MAX_BASE64_RESULT_BYTES;
+const MAX_FRAME_BYTES = 4 * MAX_OPERATION_BASE64_BYTES;
 
 const pipe = new Socket({ fd: RUNNER_PIPE_FD, readable: true, writable: true });
 const writer = new FrameWriter((bytes) => pipe.write(bytes));
@@ -46,7 +46,7 @@ function take(message: ServerMessage, body: string): void {
       calls.get(message.call)?.response(message.number, message.ok, body);
       break;
     case 'check':
-      checkBundle(bundles.get(message.bundle) ?? new Map(), message.entries).then(
+      checkBundleCompiles(bundles.get(message.bundle) ?? new Map(), message.entries).then(
         (issues) => send({ type: 'checked', check: message.check, issues }),
         () => send({ type: 'checked', check: message.check, issues: [UNKNOWN_ISSUE] }),
       );

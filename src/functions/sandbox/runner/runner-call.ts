@@ -2,10 +2,10 @@
 import { randomBytes } from 'node:crypto';
 import {
   MAX_ARGUMENT_BYTES,
-  MAX_BASE64_RESULT_BYTES,
   MAX_LOG_BYTES,
   MAX_LOG_LINES,
-  MAX_RESULT_BYTES,
+  MAX_OPERATION_BASE64_BYTES,
+  MAX_OPERATION_RESULT_BYTES,
 } from '../host-schemas.ts';
 import type { IsolateOutcome } from '../isolate/bootstrap.ts';
 import type { ServerMessage, WireOutcome } from '../wire/messages.ts';
@@ -93,7 +93,8 @@ export class RunnerCall {
 
   #done(ending: string, text: string): void {
     const reported = JSON.parse(ending) as IsolateOutcome;
-    const most = reported.kind === 'response' && reported.isBase64 ? MAX_BASE64_RESULT_BYTES : MAX_RESULT_BYTES;
+    const most =
+      reported.kind === 'response' && reported.isBase64 ? MAX_OPERATION_BASE64_BYTES : MAX_OPERATION_RESULT_BYTES;
     if (Buffer.byteLength(text) > most) this.fail('function-failed', 'The result is longer than 5 MB');
     else if (reported.kind === 'error') this.fail('function-failed', reported.message, reported.stack);
     else this.#end(reported, text);

@@ -7,12 +7,12 @@ import {
   CALL_ERROR_CODES,
   type CallContextData,
   type CallErrorCode,
-  type CallRefusal,
   type FunctionKind,
   HOST_OPERATIONS,
   type HostOperation,
   type LogLine,
   type RunLimits,
+  type WriteHookRefusal,
 } from '../sandbox.ts';
 
 /** The file descriptor of the pipe in the runner. */
@@ -48,7 +48,7 @@ export type WireOutcome =
       /** Whether the body is encoded as base64. */
       readonly isBase64: boolean;
     }
-  | CallRefusal
+  | WriteHookRefusal
   | { readonly kind: 'error'; readonly code: CallErrorCode; readonly message: string; readonly stack: string | null };
 
 /** From the runner to the server. */

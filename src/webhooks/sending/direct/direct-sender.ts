@@ -2,11 +2,11 @@
 
 import { EgressError } from '../../../egress/egress-error.ts';
 import type { PostRequest, PostResponse } from '../../../egress/http-post.ts';
-import type { EndpointTarget } from '../../endpoint/endpoint.ts';
+import type { EndpointDeliverySettings } from '../../endpoint/endpoint.ts';
 import { MASKED_HEADER_VALUE } from '../../endpoint/endpoint-schema.ts';
 import { type AttemptResponse, decideAttemptOutcome, MISSING_BODY_ERROR, statusError } from '../attempt-outcome.ts';
 import type { StoredAttempt } from '../queue/delivery-row.ts';
-import { QueueSender, type QueueSenderOptions } from '../queue/queue-sender.ts';
+import { BaseQueueSender, type QueueSenderOptions } from '../queue/queue-sender.ts';
 import { type LeasedDelivery, SENDER_LIMITS } from '../queue/queue-types.ts';
 import type { SendResult, Transport } from '../queue/transport.ts';
 import { SecretRedactor } from '../redaction.ts';
@@ -21,7 +21,7 @@ export interface DirectSenderOptions extends QueueSenderOptions {
   readonly random?: () => number;
 }
 
-export class DirectSender extends QueueSender {
+export class DirectSender extends BaseQueueSender {
   constructor(options: DirectSenderOptions) {
     super(new DirectTransport(options), options);
   }
@@ -45,7 +45,7 @@ class DirectTransport implements Transport {
 
   async stop(): Promise<void> {}
 
-  ensureEndpoint(target: EndpointTarget): void {
+  ensureEndpoint(target: EndpointDeliverySettings): void {
     this.#callees.set(target.id, new PreparedEndpoint(target, this.#agent));
   }
 
@@ -61,7 +61,7 @@ class DirectTransport implements Transport {
     return null;
   }
 
-  async send({ row, body }: LeasedDelivery, target: EndpointTarget, now: number): Promise<SendResult> {
+  async send({ row, body }: LeasedDelivery, target: EndpointDeliverySettings, now: number): Promise<SendResult> {
     const { trigger, event } = row;
     const callee = this.#callees.get(target.id) ?? new PreparedEndpoint(target, this.#agent);
     const { response, attempt } = await callee.call(this.#poster, { event, body, trigger }, now, this.#timeoutMs);
@@ -92,7 +92,7 @@ export interface HttpPoster {
 
 /** An endpoint prepared for calls. */
 export class PreparedEndpoint {
-  readonly target: EndpointTarget;
+  readonly target: EndpointDeliverySettings;
   readonly #signer: Signer;
   readonly #fixed: Readonly<Record<string, string>>;
   /** `#fixed` with secrets redacted. */
@@ -100,7 +100,7 @@ export class PreparedEndpoint {
   readonly #redactions: SecretRedactor;
 
   /** @param agent value of `user-agent` */
-  constructor(target: EndpointTarget, agent: string) {
+  constructor(target: EndpointDeliverySettings, agent: string) {
     this.target = target;
     this.#signer = new Signer(target.secrets);
     const ours = { 'content-type': 'application/json', 'user-agent': agent };

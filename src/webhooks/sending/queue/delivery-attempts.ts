@@ -4,7 +4,7 @@ import { retry } from '../../../lib/concurrency/retry.ts';
 import { GONE_STATUS } from '../attempt-outcome.ts';
 import type { Delivery, SenderEvents } from '../sender.ts';
 import { toDelivery } from './delivery-row.ts';
-import { documentsWithOrderedDeliveries, releaseNextDeliveries } from './ordering.ts';
+import { distinctDeliveryDocuments, releaseNextDeliveries } from './ordering.ts';
 import type { EndpointState, LeasedDelivery, QueueContext } from './queue-types.ts';
 import { type DeliveryResult, ResultRecorder } from './result-recorder.ts';
 import type { Transport } from './transport.ts';
@@ -22,7 +22,7 @@ export interface DeliveryAttemptsDeps extends QueueContext {
   readonly onLog: WriteServerLog;
 }
 
-export class DeliveryAttempts {
+export class DeliveryAttemptRunner {
   readonly #deps: DeliveryAttemptsDeps;
   readonly #results: ResultRecorder;
   readonly #reports = new Set<Promise<void>>();
@@ -113,7 +113,7 @@ export class DeliveryAttempts {
   async #releaseNext(results: readonly DeliveryResult[]): Promise<void> {
     const ended = results.filter(({ one, finished }) => finished.dueAt === null && one.row.ordered === true);
     const released = await releaseNextDeliveries(
-      documentsWithOrderedDeliveries(ended.map(({ one }) => one.row)),
+      distinctDeliveryDocuments(ended.map(({ one }) => one.row)),
       this.#deps,
     );
     for (const endpoint of released) this.#deps.worker.wakeGroup(endpoint);

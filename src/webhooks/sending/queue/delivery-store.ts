@@ -6,7 +6,7 @@ import { type Collection, type Document, type IndexDescription, ObjectId } from 
 import { withTranslatedErrors } from '../../../database/errors.ts';
 import { insertNew } from '../../../database/insert-new.ts';
 import type { Mongo } from '../../../database/mongo.ts';
-import { DUE_FILTER, DUE_INDEX, EXPIRY_INDEX, JobCollection } from '../../../queue/job-collection.ts';
+import { DUE_INDEX, EXPIRY_INDEX, JobCollection, PENDING_JOBS_FILTER } from '../../../queue/job-collection.ts';
 import type { AttemptTrigger } from '../sender.ts';
 import {
   type DeliveryRow,
@@ -22,12 +22,12 @@ import {
 /** Each delivery writes all of them, so each has a reason here. */
 const DELIVERY_INDEXES: readonly IndexDescription[] = [
   // Due deliveries by endpoint.
-  { key: { endpoint: 1, dueAt: 1 }, partialFilterExpression: DUE_FILTER },
+  { key: { endpoint: 1, dueAt: 1 }, partialFilterExpression: PENDING_JOBS_FILTER },
   DUE_INDEX,
   // The first delivery of each document, for ordered endpoints.
   {
     key: { endpoint: 1, document: 1, epoch: 1, number: 1 },
-    partialFilterExpression: { ordered: true, ...DUE_FILTER },
+    partialFilterExpression: { ordered: true, ...PENDING_JOBS_FILTER },
   },
   // Lists: all, by endpoint, by state, by event.
   { key: { createdAt: -1, _id: -1 } },
@@ -61,7 +61,7 @@ export interface FinishedAttempt {
 }
 
 /** A document of an endpoint with ordered deliveries. */
-export interface OrderedDocument {
+export interface DeliveryOrderingKey {
   readonly endpoint: string;
   readonly document: string;
 }
@@ -198,10 +198,10 @@ export class DeliveryStore extends JobCollection<DeliveryRow> {
 
   /** The first pending delivery of each document. */
   firstPending(
-    lines: readonly OrderedDocument[],
+    lines: readonly DeliveryOrderingKey[],
   ): Promise<readonly Pick<DueDelivery, '_id' | 'endpoint' | 'document' | 'dueAt'>[]> {
     const searches = lines.map(({ endpoint, document }) => ({
-      filter: { endpoint, document, ordered: true, ...DUE_FILTER },
+      filter: { endpoint, document, ordered: true, ...PENDING_JOBS_FILTER },
       sort: { epoch: 1, number: 1 },
       limit: 1,
     }));
@@ -220,7 +220,7 @@ export class DeliveryStore extends JobCollection<DeliveryRow> {
     const expireAt = deliveryExpiry(now.getTime(), FINISHED_RETENTION_MS);
     await withTranslatedErrors(() =>
       this.rows.updateMany(
-        { endpoint, ...DUE_FILTER },
+        { endpoint, ...PENDING_JOBS_FILTER },
         { $set: { state: 'canceled', finishedAt: now, expireAt }, $unset: { dueAt: '', held: '' } },
       ),
     );

@@ -1,6 +1,6 @@
 /** Finds and leases the deliveries that this process can send now, by breaker, rate and order of their endpoints. */
 import { randomUUID } from 'node:crypto';
-import type { GroupRequest } from '../../../queue/worker.ts';
+import type { GroupFetchRequest } from '../../../queue/worker.ts';
 import { selectNextInOrder } from './ordering.ts';
 import { type EndpointState, type LeasedDelivery, type QueueContext, sendDeadline } from './queue-types.ts';
 
@@ -49,7 +49,7 @@ export function leasableCount({ endpoints, slots }: QueueContext, endpoint: stri
  */
 export async function leaseDeliveries(
   context: QueueContext,
-  requests: readonly GroupRequest[],
+  requests: readonly GroupFetchRequest[],
 ): Promise<ReadonlyMap<string, number>> {
   const { store, clock, endpoints, limits, slots, worker } = context;
   await clock.refresh();
@@ -86,7 +86,7 @@ export function toLeasedDelivery(one: Omit<LeasedDelivery, 'endpoint' | 'size'>)
 
 /** The endpoints with half-open breakers whose probe this process may send. */
 async function claimProbes(
-  requests: readonly GroupRequest[],
+  requests: readonly GroupFetchRequest[],
   { health, clock, endpoints, limits }: QueueContext,
 ): Promise<ReadonlySet<string>> {
   const claimed = new Set<string>();

@@ -1,6 +1,6 @@
 /** Builds the rows of new deliveries and splits them into commands. */
 import type { ObjectId } from 'mongodb';
-import type { EndpointTarget } from '../../endpoint/endpoint.ts';
+import type { EndpointDeliverySettings } from '../../endpoint/endpoint.ts';
 import type { NewDelivery } from '../sender.ts';
 import { type DeliveryRow, deliveryExpiry, FINISHED_RETENTION_MS, PENDING_RETENTION_MS } from './delivery-row.ts';
 
@@ -34,7 +34,7 @@ export interface DeliveryRowOptions {
   readonly dueAt: Date;
   readonly token: string | null;
   /** Undefined for an endpoint that this process does not know yet. */
-  readonly target: EndpointTarget | undefined;
+  readonly target: EndpointDeliverySettings | undefined;
   /** A reference to a body that several deliveries share. */
   readonly ref: ObjectId | undefined;
 }

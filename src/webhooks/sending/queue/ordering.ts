@@ -3,7 +3,7 @@
  * sent. The others wait in the database and are released when it has ended.
  */
 import type { DueDelivery } from './delivery-row.ts';
-import type { OrderedDocument } from './delivery-store.ts';
+import type { DeliveryOrderingKey } from './delivery-store.ts';
 import type { QueueContext } from './queue-types.ts';
 
 /** Retry interval of a held delivery, in case its release has failed; in milliseconds. */
@@ -27,7 +27,7 @@ export async function selectNextInOrder(
   const ordered = taken.filter(isOrdered);
   if (ordered.length === 0) return { ready: taken, released: [] };
   const heads = new Map(
-    (await store.firstPending(documentsWithOrderedDeliveries(ordered))).map((head) => [keyOf(head), head]),
+    (await store.firstPending(distinctDeliveryDocuments(ordered))).map((head) => [keyOf(head), head]),
   );
   const held = ordered.filter((row) => (heads.get(keyOf(row))?._id ?? row._id) !== row._id);
   if (held.length === 0) return { ready: taken, released: [] };
@@ -40,13 +40,13 @@ export async function selectNextInOrder(
   );
   const away = new Set(held);
   // The first one may have ended before the others were released.
-  const released = await releaseNextDeliveries(documentsWithOrderedDeliveries(held), { store, clock });
+  const released = await releaseNextDeliveries(distinctDeliveryDocuments(held), { store, clock });
   return { ready: taken.filter((row) => !away.has(row)), released };
 }
 
 /** Releases the deliveries that are now the first ones of their documents. @returns their endpoints */
 export async function releaseNextDeliveries(
-  lines: readonly OrderedDocument[],
+  lines: readonly DeliveryOrderingKey[],
   { store, clock }: Pick<OrderingDeps, 'store' | 'clock'>,
 ): Promise<readonly string[]> {
   const heads = await store.firstPending(lines);
@@ -58,10 +58,10 @@ export async function releaseNextDeliveries(
 }
 
 /** The distinct documents of deliveries. */
-export function documentsWithOrderedDeliveries(
+export function distinctDeliveryDocuments(
   rows: readonly Pick<DueDelivery, 'endpoint' | 'document'>[],
-): readonly OrderedDocument[] {
-  const lines = new Map<string, OrderedDocument>();
+): readonly DeliveryOrderingKey[] {
+  const lines = new Map<string, DeliveryOrderingKey>();
   for (const { endpoint, document } of rows) {
     if (document !== null) lines.set(keyOf({ endpoint, document }), { endpoint, document });
   }

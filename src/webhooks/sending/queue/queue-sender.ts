@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto';
 import type { Mongo } from '../../../database/mongo.ts';
 import type { WriteServerLog } from '../../../events/log/log-callback.ts';
 import { Worker } from '../../../queue/worker.ts';
-import type { EndpointTarget } from '../../endpoint/endpoint.ts';
+import type { EndpointDeliverySettings } from '../../endpoint/endpoint.ts';
 import { CircuitBreaker } from '../breaker.ts';
 import { EndpointConcurrency } from '../endpoint-concurrency.ts';
 import type {
@@ -22,7 +22,7 @@ import type {
   SenderEvents,
   SenderHealth,
 } from '../sender.ts';
-import { DeliveryAttempts } from './delivery-attempts.ts';
+import { DeliveryAttemptRunner } from './delivery-attempts.ts';
 import { DeliveryListStore } from './delivery-list-store.ts';
 import type { DeliveryRow } from './delivery-row.ts';
 import { DeliveryStore } from './delivery-store.ts';
@@ -55,13 +55,13 @@ const LOOK_MS = 50;
 /** Time for active requests when the program ends, in milliseconds. */
 const STOP_MS = 5_000;
 
-export class QueueSender implements Sender {
+export class BaseQueueSender implements Sender {
   readonly #transport: Transport;
   readonly #context: QueueContext;
   readonly #lists: DeliveryListStore;
   readonly #endpoints = new Map<string, EndpointState>();
   readonly #worker: Worker<LeasedDelivery>;
-  readonly #attempts: DeliveryAttempts;
+  readonly #attempts: DeliveryAttemptRunner;
   /** Endpoints that were removed: what is submitted for them a moment later is canceled. */
   readonly #removed = new Set<string>();
   /** Health at the start, of endpoints that are not registered yet. */
@@ -91,7 +91,7 @@ export class QueueSender implements Sender {
       onError: (error) => onLog('warn', 'Deliveries could not be leased yet', { error: String(error) }),
     });
     const context: QueueContext = { store, health, clock, endpoints: this.#endpoints, slots, limits, worker };
-    const attempts = new DeliveryAttempts({ ...context, transport, events, onLog });
+    const attempts = new DeliveryAttemptRunner({ ...context, transport, events, onLog });
     this.#context = context;
     this.#worker = worker;
     this.#attempts = attempts;
@@ -117,7 +117,7 @@ export class QueueSender implements Sender {
     return this.#transport.state();
   }
 
-  async ensureEndpoint(target: EndpointTarget): Promise<void> {
+  async ensureEndpoint(target: EndpointDeliverySettings): Promise<void> {
     const { id, url, enabled } = target;
     const known = this.#endpoints.get(id);
     const before = known?.target;

@@ -1,6 +1,6 @@
 /** Types that the parts of the queue share: leased deliveries, endpoint states, and the limits. */
 import type { Worker } from '../../../queue/worker.ts';
-import { type EndpointTarget, MAX_ENDPOINTS } from '../../endpoint/endpoint.ts';
+import { type EndpointDeliverySettings, MAX_ENDPOINTS } from '../../endpoint/endpoint.ts';
 import type { CircuitBreaker } from '../breaker.ts';
 import type { ConcurrencyLimits, EndpointConcurrency, QueuedDelivery } from '../endpoint-concurrency.ts';
 import type { DueDelivery } from './delivery-row.ts';
@@ -36,7 +36,7 @@ export interface LeasedDelivery extends QueuedDelivery {
 }
 
 export interface EndpointState {
-  target: EndpointTarget;
+  target: EndpointDeliverySettings;
   readonly breaker: CircuitBreaker;
   /** The first failure after the last success, in milliseconds since 1970. */
   failingSince: number | null;

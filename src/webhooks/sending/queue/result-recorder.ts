@@ -4,7 +4,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { WriteServerLog } from '../../../events/log/log-callback.ts';
-import { backOff } from '../../../events/log/recorder-errors.ts';
+import { backoffDelayMs } from '../../../events/log/recorder-errors.ts';
 import type { OpenBreakerState } from '../breaker.ts';
 import type { FinishedAttempt } from './delivery-store.ts';
 import type { HealthUpdate } from './health-store.ts';
@@ -79,7 +79,7 @@ export class ResultRecorder {
         if (failures === 0) onLog('warn', 'Attempts of deliveries could not be recorded yet', { error: String(error) });
         // Their leases end, and other processes, or the next start, attempt them again.
         if (this.#end.signal.aborted) return;
-        await pause(backOff('away', failures, Math.random()), undefined, { signal: this.#end.signal }).catch(
+        await pause(backoffDelayMs('away', failures, Math.random()), undefined, { signal: this.#end.signal }).catch(
           () => undefined,
         );
       }

@@ -1,5 +1,5 @@
 /** The transport of a leased delivery to its endpoint: how the senders differ. */
-import type { EndpointTarget } from '../../endpoint/endpoint.ts';
+import type { EndpointDeliverySettings } from '../../endpoint/endpoint.ts';
 import type { AttemptOutcome } from '../attempt-outcome.ts';
 import type { SenderHealth } from '../sender.ts';
 import type { FinishedAttempt } from './delivery-store.ts';
@@ -20,7 +20,7 @@ export interface Transport {
   start(): Promise<void>;
   stop(): Promise<void>;
   /** Called with each endpoint's current version before its deliveries are passed. */
-  ensureEndpoint(target: EndpointTarget): void;
+  ensureEndpoint(target: EndpointDeliverySettings): void;
   removeEndpoint(id: string): void;
   /** Why an endpoint cannot receive deliveries, as a sentence; null if it can. */
   issue(id: string): string | null;
@@ -30,6 +30,6 @@ export interface Transport {
    * Makes one attempt. Never throws, and takes no longer than the sender's limit for one request.
    * @param now milliseconds since 1970
    */
-  send(one: LeasedDelivery, target: EndpointTarget, now: number): Promise<SendResult>;
+  send(one: LeasedDelivery, target: EndpointDeliverySettings, now: number): Promise<SendResult>;
   state(): SenderHealth;
 }

@@ -26,7 +26,7 @@ export class SvixError extends Error {
 }
 
 /** Calls Svix (egress/egress.ts). */
-export interface SvixCaller {
+export interface HttpFetcher {
   readonly fetch: (
     url: string | URL,
     init?: RequestInit,
@@ -37,7 +37,7 @@ export interface SvixCaller {
 export interface SvixApiOptions {
   readonly url: string;
   readonly token: string;
-  readonly egress: SvixCaller;
+  readonly egress: HttpFetcher;
   readonly onLog: WriteServerLog;
   /** Timeout of one call, in milliseconds. */
   readonly timeoutMs: number;

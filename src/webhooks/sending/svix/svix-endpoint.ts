@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { EndpointOut, Svix } from 'svix';
-import type { EndpointTarget, SigningSecret } from '../../endpoint/endpoint.ts';
+import type { EndpointDeliverySettings, SigningSecret } from '../../endpoint/endpoint.ts';
 import { type SvixApi, SvixError } from './svix-api.ts';
 import { rotateSvixSecrets } from './svix-secrets.ts';
 
@@ -18,7 +18,12 @@ const MAX_RATE = 65_535;
  * @param now milliseconds since 1970
  * @throws SvixError
  */
-export async function syncSvixEndpoint(api: SvixApi, app: string, target: EndpointTarget, now: number): Promise<void> {
+export async function syncSvixEndpoint(
+  api: SvixApi,
+  app: string,
+  target: EndpointDeliverySettings,
+  now: number,
+): Promise<void> {
   const { id, url } = target;
   const found = await existing(api, app, id);
   const live = liveSecrets(target, now);
@@ -44,7 +49,7 @@ export async function syncSvixEndpoint(api: SvixApi, app: string, target: Endpoi
 async function createEndpoint(
   api: SvixApi,
   app: string,
-  target: EndpointTarget,
+  target: EndpointDeliverySettings,
   now: number,
   name: string | null = target.id,
 ): Promise<string> {
@@ -81,7 +86,11 @@ function upsertingMetadata(api: SvixApi, app: string, id: string, requested: End
 async function replaceEndpoint(
   api: SvixApi,
   app: string,
-  { target, found, now }: { readonly target: EndpointTarget; readonly found: EndpointOut; readonly now: number },
+  {
+    target,
+    found,
+    now,
+  }: { readonly target: EndpointDeliverySettings; readonly found: EndpointOut; readonly now: number },
 ): Promise<void> {
   const id = await createEndpoint(api, app, target, now, null);
   const { metadata } = await api.call((svix) => svix.endpoint.get(app, id));
@@ -89,7 +98,7 @@ async function replaceEndpoint(
   await api.call((svix) => svix.endpoint.upsert(app, id, { ...requestedOf(target), metadata }));
 }
 
-function liveSecrets({ secrets }: EndpointTarget, now: number): readonly SigningSecret[] {
+function liveSecrets({ secrets }: EndpointDeliverySettings, now: number): readonly SigningSecret[] {
   return secrets.filter(({ until }) => until === null || until > now);
 }
 
@@ -133,7 +142,7 @@ async function orNull<T>(requested: Promise<T>): Promise<T | null> {
   });
 }
 
-function requestedOf({ id, url, ratePerSecond, enabled }: EndpointTarget) {
+function requestedOf({ id, url, ratePerSecond, enabled }: EndpointDeliverySettings) {
   return {
     uid: id,
     url,
@@ -170,7 +179,7 @@ function shapeOf({
  * Svix hides the values of some headers, such as `authorization`: these are sent each time.
  * @returns whether anything was sent
  */
-async function fixHeaders(api: SvixApi, app: string, { id, headers }: EndpointTarget): Promise<boolean> {
+async function fixHeaders(api: SvixApi, app: string, { id, headers }: EndpointDeliverySettings): Promise<boolean> {
   const { headers: found, sensitive } = await api.call((svix) => svix.endpoint.getHeaders(app, id));
   const lower = Object.fromEntries(Object.entries(found).map(([name, value]) => [name.toLowerCase(), value]));
   if (sensitive.length === 0 && isDeepStrictEqual(lower, { ...headers })) return false;

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Lease } from '../../../database/lease.ts';
 import type { WriteServerLog } from '../../../events/log/log-callback.ts';
-import type { EndpointTarget } from '../../endpoint/endpoint.ts';
+import type { EndpointDeliverySettings } from '../../endpoint/endpoint.ts';
 import type { StoredEndpointReader } from '../sender.ts';
 import type { SvixApi } from './svix-api.ts';
 import { SvixError } from './svix-api.ts';
@@ -41,7 +41,7 @@ export class SvixMirror {
   readonly #deps: SvixMirrorDeps;
   readonly #end = new AbortController();
   /** The desired state at Svix; null for no endpoint. */
-  readonly #requested = new Map<string, EndpointTarget | null>();
+  readonly #requested = new Map<string, EndpointDeliverySettings | null>();
   /** Endpoints whose state at Svix may differ. */
   readonly #open = new Set<string>();
   /** Endpoints that Svix rejects, with the reason, until they change or are checked again. */
@@ -69,7 +69,7 @@ export class SvixMirror {
     await this.#running;
   }
 
-  set(target: EndpointTarget): void {
+  set(target: EndpointDeliverySettings): void {
     this.#requested.set(target.id, target);
     this.#look(target.id);
   }

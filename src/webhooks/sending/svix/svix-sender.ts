@@ -5,15 +5,15 @@
  */
 import { randomUUID } from 'node:crypto';
 import { Lease } from '../../../database/lease.ts';
-import type { EndpointTarget } from '../../endpoint/endpoint.ts';
+import type { EndpointDeliverySettings } from '../../endpoint/endpoint.ts';
 import { GONE_STATUS, MISSING_BODY_ERROR } from '../attempt-outcome.ts';
 import type { DueDelivery, StoredAttempt, SvixMessageState } from '../queue/delivery-row.ts';
-import { QueueSender, type QueueSenderOptions } from '../queue/queue-sender.ts';
+import { BaseQueueSender, type QueueSenderOptions } from '../queue/queue-sender.ts';
 import type { LeasedDelivery } from '../queue/queue-types.ts';
 import type { SendResult, Transport } from '../queue/transport.ts';
 import { SecretRedactor } from '../redaction.ts';
 import type { SenderHealth, StoredEndpointReader } from '../sender.ts';
-import { SvixApi, type SvixCaller, SvixError } from './svix-api.ts';
+import { type HttpFetcher, SvixApi, SvixError } from './svix-api.ts';
 import { SvixApplicationStore } from './svix-application-store.ts';
 import {
   createSvixMessage,
@@ -55,7 +55,7 @@ export const SVIX_TIMES: SvixTimes = {
 export interface SvixSenderOptions extends QueueSenderOptions {
   readonly url: string;
   readonly token: string;
-  readonly egress: SvixCaller;
+  readonly egress: HttpFetcher;
   readonly stored: StoredEndpointReader;
   readonly times?: Partial<SvixTimes>;
 }
@@ -67,7 +67,7 @@ const LATE_MS = 1_000;
 /** A retry cannot succeed: it is too large, for example. */
 const REJECTED = 'rejected';
 
-export class SvixSender extends QueueSender {
+export class SvixSender extends BaseQueueSender {
   constructor(options: SvixSenderOptions) {
     super(new SvixTransport(options), { ...options, limits: { calls: CALLS, ...options.limits } });
   }
@@ -98,7 +98,7 @@ class SvixTransport implements Transport {
     await this.#mirror.stop();
   }
 
-  ensureEndpoint(target: EndpointTarget): void {
+  ensureEndpoint(target: EndpointDeliverySettings): void {
     this.#mirror.set(target);
   }
 
@@ -118,7 +118,7 @@ class SvixTransport implements Transport {
     return svixHeaderIssue(name);
   }
 
-  async send({ row, body }: LeasedDelivery, target: EndpointTarget, now: number): Promise<SendResult> {
+  async send({ row, body }: LeasedDelivery, target: EndpointDeliverySettings, now: number): Promise<SendResult> {
     const wait = this.#api.pause();
     // Not all of them at once when Svix responds again.
     if (wait > 0) return later(row, wait * (1 + Math.random()));
@@ -154,7 +154,7 @@ class SvixTransport implements Transport {
     app: string,
     row: DueDelivery,
     handed: SvixMessageState,
-    target: EndpointTarget,
+    target: EndpointDeliverySettings,
     now: number,
   ): Promise<SendResult> {
     const { message, seen, since } = handed;
@@ -228,7 +228,7 @@ function failedResult({ trigger }: DueDelivery, error: string, now: number): Sen
 function attemptsOf(
   attempts: readonly SvixAttempt[],
   { trigger }: DueDelivery,
-  target: EndpointTarget,
+  target: EndpointDeliverySettings,
 ): readonly StoredAttempt[] {
   const redactions = new SecretRedactor(target);
   const request = JSON.stringify(redactions.headers);

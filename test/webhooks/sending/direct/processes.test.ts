@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
-import type { EndpointTarget } from '../../../../src/webhooks/endpoint/endpoint.ts';
+import type { EndpointDeliverySettings } from '../../../../src/webhooks/endpoint/endpoint.ts';
 import { type TestMongo, testMongo } from '../../../helpers/mongo.ts';
 import { until } from '../../../helpers/until.ts';
 import { newDeliveries, newEndpoint } from '../../../helpers/webhooks/endpoints.ts';
@@ -21,7 +21,7 @@ interface Child {
   submit(numbers: readonly number[]): Promise<void>;
 }
 
-async function startChild(t: Test, { url, database }: TestMongo, endpoint: EndpointTarget): Promise<Child> {
+async function startChild(t: Test, { url, database }: TestMongo, endpoint: EndpointDeliverySettings): Promise<Child> {
   const words = [PROGRAM, url, database, JSON.stringify(endpoint), JSON.stringify(LIMITS)];
   const process = spawn(globalThis.process.execPath, words, { stdio: ['pipe', 'pipe', 'inherit'] });
   t.teardown(() => process.kill('SIGKILL'));

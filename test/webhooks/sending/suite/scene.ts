@@ -1,6 +1,6 @@
 /** The fixture of the suite: a sender with one endpoint, and its receiver. */
 import type { Test } from 'tap';
-import type { EndpointTarget } from '../../../../src/webhooks/endpoint/endpoint.ts';
+import type { EndpointDeliverySettings } from '../../../../src/webhooks/endpoint/endpoint.ts';
 import { newEndpoint } from '../../../helpers/webhooks/endpoints.ts';
 import { type IdOf, type Receiver, startReceiver } from '../../../helpers/webhooks/receiver.ts';
 import type { OpenFixture, SenderFixture, SenderTraits } from '../../../helpers/webhooks/sender-fixture.ts';
@@ -11,11 +11,11 @@ export const HOUR = 60 * MINUTE;
 
 export interface Scene extends SenderFixture {
   readonly receiver: Receiver;
-  readonly endpoint: EndpointTarget;
+  readonly endpoint: EndpointDeliverySettings;
 }
 
 /** Opens a separate sender for a test. @param changes of the endpoint */
-export type MakeScene = (t: Test, changes?: Partial<EndpointTarget>) => Promise<Scene>;
+export type MakeScene = (t: Test, changes?: Partial<EndpointDeliverySettings>) => Promise<Scene>;
 
 /** If the sender does not make the requests, only the body identifies the event. */
 const idOfBody: IdOf = ({ body }) => /"id":"([^"]+)"/.exec(body)?.[1] ?? '';

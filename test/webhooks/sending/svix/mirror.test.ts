@@ -4,7 +4,7 @@
 import { createHmac } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import t, { type Test } from 'tap';
-import type { EndpointTarget } from '../../../../src/webhooks/endpoint/endpoint.ts';
+import type { EndpointDeliverySettings } from '../../../../src/webhooks/endpoint/endpoint.ts';
 import { rotateSigningSecrets } from '../../../../src/webhooks/endpoint/signing-secrets.ts';
 import { DeliveryStore } from '../../../../src/webhooks/sending/queue/delivery-store.ts';
 import { testMongo } from '../../../helpers/mongo.ts';
@@ -29,7 +29,14 @@ function shape({ uid, url, channels, eventTypes, disabled, throttleRate, headers
   return { uid, url, channels, eventTypes, disabled, throttleRate, headers, secrets: [key, ...old] };
 }
 
-function requested({ id, url, enabled, ratePerSecond, headers, secrets }: EndpointTarget): ReturnType<typeof shape> {
+function requested({
+  id,
+  url,
+  enabled,
+  ratePerSecond,
+  headers,
+  secrets,
+}: EndpointDeliverySettings): ReturnType<typeof shape> {
   const texts = secrets.map(({ secret }) => secret);
   const rest = { channels: [id], eventTypes: null, disabled: !enabled, throttleRate: ratePerSecond };
   return { uid: id, url, headers: { ...headers }, secrets: texts, ...rest };
@@ -44,13 +51,13 @@ t.test('after 50 random changes on either side the endpoints are equal', async (
   const random = () => numbers.next() / 2 ** 32;
   const pick = <T>(all: readonly T[]): T | undefined => all[Math.floor(random() * all.length)];
   const [position, svix] = await Promise.all([testMongo(t), startSvix(t)]);
-  const ours = new Map<string, EndpointTarget>();
+  const ours = new Map<string, EndpointDeliverySettings>();
   const { sender } = await openSvix(t, { ...position, svix, stored: storedIn(ours), times: { checkMs: 400 } });
-  const set = async (target: EndpointTarget) => {
+  const set = async (target: EndpointDeliverySettings) => {
     ours.set(target.id, target);
     await sender.ensureEndpoint(target);
   };
-  const hereChanges: ((target: EndpointTarget) => Promise<void>)[] = [
+  const hereChanges: ((target: EndpointDeliverySettings) => Promise<void>)[] = [
     (it) => set({ ...it, url: `http://127.0.0.1:1025/${Math.floor(random() * 1_000)}` }),
     (it) => set({ ...it, enabled: !it.enabled }),
     (it) => set({ ...it, ratePerSecond: it.ratePerSecond === null ? 7 : null }),
@@ -164,7 +171,7 @@ async function signaturesOf(t: Test, scene: Awaited<ReturnType<typeof rotating>>
 
 async function rotating(t: Test) {
   const [position, svix, receiver] = await Promise.all([testMongo(t), startSvix(t), startReceiver(t)]);
-  const stored = new Map<string, EndpointTarget>();
+  const stored = new Map<string, EndpointDeliverySettings>();
   const fixtures = [1, 2].map(() => openSvix(t, { ...position, svix, stored: storedIn(stored) }));
   const [first, second] = await Promise.all(fixtures);
   const target = newEndpoint(receiver.url, { headers: { 'x-team': '1' } });

@@ -3,26 +3,26 @@
  * authenticated again before anything more is sent. During impersonation, both principals are kept current.
  */
 import type { Authenticator } from '../../auth/authenticator.ts';
-import type { ClientPrincipal } from '../../auth/identity/principal.ts';
-import type { Impersonation, RequestPrincipals } from '../../policies/revalidation/impersonation.ts';
+import type { RequestPrincipal } from '../../auth/identity/principal.ts';
+import type { ImpersonationService, RequestPrincipals } from '../../policies/revalidation/impersonation.ts';
 
-export interface FeedReader {
+export interface FeedPrincipal {
   /** The current principal. Throws or rejects with the authenticator's error if it is no longer valid. */
-  currentPrincipal(): ClientPrincipal | Promise<ClientPrincipal>;
+  currentPrincipal(): RequestPrincipal | Promise<RequestPrincipal>;
   end(): void;
 }
 
-export interface FeedReaderDeps {
+export interface FeedPrincipalDeps {
   readonly authenticator: Pick<Authenticator, 'authenticate' | 'onRevoked'>;
-  readonly impersonation: Pick<Impersonation, 'require' | 'principal'>;
+  readonly impersonation: Pick<ImpersonationService, 'require' | 'principal'>;
 }
 
 /** @param credential the Authorization header; undefined for anonymous */
-export function createFeedReader(
-  { authenticator, impersonation }: FeedReaderDeps,
+export function trackFeedPrincipal(
+  { authenticator, impersonation }: FeedPrincipalDeps,
   first: RequestPrincipals,
   credential: string | undefined,
-): FeedReader {
+): FeedPrincipal {
   const { as } = first;
   if (credential === undefined && as === null) return { currentPrincipal: () => first.principal, end: () => undefined };
   let { principal, asker } = first;
@@ -31,7 +31,7 @@ export function createFeedReader(
   const end = authenticator.onRevoked((still) => {
     doubtful ||= !still(principal) || !still(asker);
   });
-  const again = async (): Promise<ClientPrincipal> => {
+  const again = async (): Promise<RequestPrincipal> => {
     do {
       doubtful = false;
       try {
@@ -55,6 +55,6 @@ export function createFeedReader(
   };
 }
 
-function hasEnded(principal: ClientPrincipal): boolean {
+function hasEnded(principal: RequestPrincipal): boolean {
   return principal.kind !== 'anonymous' && principal.expiresAt !== null && principal.expiresAt <= Date.now();
 }

@@ -29,13 +29,13 @@ const MOST_DOCUMENTS = 10_000;
 /** Bytes of the documents of a window that are sent again in one turn; a larger window restarts, in parts. */
 const AGAIN_BYTES = 1024 * 1024;
 
-export interface DocumentSubscriptionOptions extends SubscriptionOptions {
+export interface CollectionSubscriptionOptions extends SubscriptionOptions {
   readonly collection: CollectionName;
   readonly requested: RequestedQuery;
   readonly principal: Principal;
 }
 
-export class DocumentSubscription extends Subscription {
+export class CollectionSubscription extends Subscription {
   readonly #collection: CollectionName;
   readonly #requested: RequestedQuery;
   #principal: Principal;
@@ -44,7 +44,7 @@ export class DocumentSubscription extends Subscription {
   readonly collections: readonly string[];
 
   /** @throws MillraceError `not-authenticated`, `forbidden`, `field-hidden` */
-  constructor(options: DocumentSubscriptionOptions) {
+  constructor(options: CollectionSubscriptionOptions) {
     super(options);
     this.#collection = options.collection;
     this.#requested = options.requested;
