@@ -3,32 +3,13 @@
  * probably intended. It names nothing that the client may not read, and costs the database nothing for other results.
  */
 import pino from 'pino';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { buildApp } from '../../../src/app.ts';
 import { consoleLogStream } from '../../../src/http/console-log.ts';
-import { buildTestApp } from '../../helpers/app.ts';
+import { withBooks } from '../../helpers/books.ts';
 import { withPolicies } from '../../helpers/policies.ts';
 import { speakingAs, user } from '../../helpers/principals.ts';
 import { until } from '../../helpers/until.ts';
-
-const BOOKS = [
-  { id: 'a', title: 'Dune', year: 1965, seq: 3, author: { name: 'Herbert' }, tags: [{ label: 'sf' }] },
-  { id: 'b', title: 'Emma', year: 1815, seq: 1, author: { name: 'Austen' }, tags: [] },
-  { id: 'c', title: 'Ubik', year: null, seq: 2, author: { name: 'Dick' }, tags: [{ label: 'sf' }] },
-];
-
-async function withBooks(t: Test) {
-  const test = await buildTestApp(t);
-  const { app } = test;
-  t.equal((await app.inject({ method: 'POST', url: '/api/books', payload: BOOKS })).statusCode, 201);
-  const hint = async (query: string, headers: Record<string, string> = {}) => {
-    const response = await app.inject({ url: `/api/books?${query}`, headers });
-    t.equal(response.statusCode, 200, query);
-    const reported = response.headers['millrace-hint'];
-    return { reported: reported === undefined ? null : String(reported), shown: response.json<{ id: string }[]>() };
-  };
-  return { ...test, hint };
-}
 
 t.test('a result spoilt by an unknown name has a hint', { timeout: 60_000 }, async (t) => {
   const { app, hint } = await withBooks(t);

@@ -3,27 +3,9 @@
  * the notation of another backend, or a text that URL decoding has changed.
  */
 import { ObjectId } from 'mongodb';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { buildTestApp } from '../../helpers/app.ts';
-
-const BOOKS = [
-  { id: 'a', title: 'Dune', year: 1965, seq: 3, author: { name: 'Herbert' }, tags: [{ label: 'sf' }] },
-  { id: 'b', title: 'Emma', year: 1815, seq: 1, author: { name: 'Austen' }, tags: [] },
-  { id: 'c', title: 'Ubik', year: null, seq: 2, author: { name: 'Dick' }, tags: [{ label: 'sf' }] },
-];
-
-async function withBooks(t: Test) {
-  const test = await buildTestApp(t);
-  const { app } = test;
-  t.equal((await app.inject({ method: 'POST', url: '/api/books', payload: BOOKS })).statusCode, 201);
-  const hint = async (query: string, headers: Record<string, string> = {}) => {
-    const response = await app.inject({ url: `/api/books?${query}`, headers });
-    t.equal(response.statusCode, 200, query);
-    const reported = response.headers['millrace-hint'];
-    return { reported: reported === undefined ? null : String(reported), shown: response.json<{ id: string }[]>() };
-  };
-  return { ...test, hint };
-}
+import { withBooks } from '../../helpers/books.ts';
 
 t.test(
   'a condition whose value is of a kind that its field never has gets the other notation',
