@@ -23,17 +23,16 @@ app.get<OnOne>('/api/items/:id', (request) => items.findOne({ _id: new ObjectId(
 app.get('/hello', () => ({ hello: 'world' }));
 
 interface OnList {
-  Querystring: { limit: string; skip?: string; group?: string; category?: string };
+  Querystring: { limit: string; skip?: string; category?: string };
 }
 
 app.get<OnList>('/api/items', (request) => {
-  const { limit, skip = '0', group, category } = request.query;
-  const found = () => {
-    if (group !== undefined) return items.find({ group: Number(group) }).sort({ n: -1 });
-    if (category !== undefined) return items.find({ category: Number(category) }).sort({ score: -1 });
-    return items.find().sort({ _id: 1 }).skip(Number(skip));
-  };
-  return found().limit(Number(limit)).toArray();
+  const { limit, skip = '0', category } = request.query;
+  const found =
+    category === undefined
+      ? items.find().sort({ _id: 1 }).skip(Number(skip))
+      : items.find({ category: Number(category) }).sort({ score: -1 });
+  return found.limit(Number(limit)).toArray();
 });
 
 app.post<Posted>('/api/items', async (request, reply) => {

@@ -1,14 +1,16 @@
 /** The documents of the HTTP benchmarks: orders of about one kilobyte, the same for every server that is measured. */
 import { MongoClient, type ObjectId } from 'mongodb';
 
-export const DOCUMENTS = 20_000;
-export const GROUPS = 200;
+export const DOCUMENTS = 10_000;
+export const CATEGORIES = 20;
 
-/** An order of about one kilobyte, with the types of values that business documents have. */
+/** An order of about one kilobyte, with the types of values that business documents have; few have the same score. */
 export function order(n: number): Record<string, unknown> {
   return {
     n,
-    group: n % GROUPS,
+    // The factor and the number of documents have no common divisor, so the order by score is not that of the ids.
+    category: n % CATEGORIES,
+    score: ((n * 7_919) % DOCUMENTS) / 4,
     title: `Order ${n}`,
     paid: n % 3 === 0,
     total: n * 1.25,
@@ -19,11 +21,14 @@ export function order(n: number): Record<string, unknown> {
   };
 }
 
-/** Fills the collection `items` of a database with one order for each id. */
+/**
+ * Fills the collection `items` of a database with one order for each id, each with a field `secret`, and creates an
+ * index as other programs create them, without the id at its end.
+ */
 export async function seedOrders(url: string, database: string, ids: readonly ObjectId[]): Promise<void> {
   const client = new MongoClient(url);
   const items = client.db(database).collection('items');
-  await items.createIndex({ group: 1, n: -1, _id: 1 });
-  await items.insertMany(ids.map((_id, n) => ({ _id, ...order(n) })));
+  await items.createIndex({ category: 1, score: -1 });
+  await items.insertMany(ids.map((_id, n) => ({ _id, ...order(n), secret: `not for all ${n}` })));
   await client.close();
 }

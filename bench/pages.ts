@@ -10,7 +10,7 @@ import { type Document, MongoClient } from 'mongodb';
 import { startEmbeddedDatabase } from '../src/database/embedded/embedded.ts';
 import { startOurs } from './programs.ts';
 import { machine } from './rounds.ts';
-import { inTurns } from './turns.ts';
+import { inTurns, medianFigures } from './turns.ts';
 
 const LIMIT = 20;
 const PAGES = 10_000;
@@ -68,9 +68,10 @@ try {
         rounds: Number(values.rounds),
         seconds: Number(values.seconds),
       });
-      const first = found[0]?.p50 ?? Number.NaN;
+      const pages = found.map(medianFigures);
+      const first = pages[0]?.p50 ?? Number.NaN;
       for (const [side, name] of ['page 1', 'page 2', `page ${PAGES}`].entries()) {
-        const { p50 = Number.NaN, cpu = Number.NaN } = found[side] ?? {};
+        const { p50 = Number.NaN, cpu = Number.NaN } = pages[side] ?? {};
         const ratio = (p50 / first).toFixed(2);
         console.log(
           `${sort || 'by id '}${name}: p50 ${p50.toFixed(2)} ms, ${ratio} of page 1, ${cpu.toFixed(0)} µs CPU`,

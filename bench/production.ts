@@ -1,41 +1,57 @@
-/** Millrace in production mode for a benchmark, with an administrator. */
+/** Millrace in production mode for a benchmark, with an administrator, a policy and an API key. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Program, startOurs } from './programs.ts';
 
-/** The password of every user of a benchmark. */
-export const PASSWORD = 'a password for the benchmark';
+const PASSWORD = 'a password for the benchmark';
 const ADMIN = 'owner@example.com';
 
 /**
- * Starts it on a database of a running MongoDB, without rate limits.
+ * Starts it on a database of a running MongoDB, without rate limits and with its log.
  * @param folder stores the administrator's password
+ * @param root the folder of the repository whose program is started
  */
-export async function startProduction(mongodb: string, database: string, folder: string): Promise<Program> {
+export async function startProduction(
+  mongodb: string,
+  database: string,
+  folder: string,
+  root?: string,
+): Promise<Program> {
   const secret = join(folder, 'password');
   await writeFile(secret, PASSWORD, { mode: 0o600 });
-  return startOurs(mongodb, database, {
+  const settings = {
     MILLRACE_MODE: 'production',
     HOST: '127.0.0.1',
     MILLRACE_PUBLIC_URL: 'http://127.0.0.1',
     MILLRACE_ADMIN_EMAIL: ADMIN,
     MILLRACE_ADMIN_PASSWORD_FILE: secret,
     MILLRACE_RATE_LIMIT_PRINCIPAL: '100000000',
-  });
+    MILLRACE_LOG_LEVEL: 'info',
+  };
+  return startOurs(mongodb, database, settings, root);
 }
 
-/** The access token of the administrator, or of another user. */
-export async function signIn(program: Program, username = ADMIN): Promise<string> {
-  return String((await post(program, '/auth/login', { username, password: PASSWORD }))['accessToken']);
+/** An API key whose role may read and write by one policy, which has a filter and hides one field. */
+export async function createShopKey(program: Program): Promise<string> {
+  const owner = await signIn(program);
+  const policy = {
+    name: 'Shops work with orders',
+    resources: ['items'],
+    actions: ['read', 'create', 'update'],
+    principals: { roles: ['shop'] },
+    effect: 'allow',
+    filter: { n: { $gte: 0 } },
+    fields: { read: ['*', '-secret'], write: ['*', '-secret'] },
+  };
+  await post(program, '/admin/policies', policy, owner);
+  return String((await post(program, '/admin/keys', { name: 'shop', roles: ['shop'] }, owner))['key']);
 }
 
-/** The JSON response of a POST. */
-export async function post(
-  program: Program,
-  path: string,
-  body: object,
-  token?: string,
-): Promise<Record<string, unknown>> {
+async function signIn(program: Program): Promise<string> {
+  return String((await post(program, '/auth/login', { username: ADMIN, password: PASSWORD }))['accessToken']);
+}
+
+async function post(program: Program, path: string, body: object, token?: string): Promise<Record<string, unknown>> {
   const response = await fetch(program.base + path, {
     method: 'POST',
     headers: {

@@ -1,5 +1,6 @@
 /** Servers that a benchmark starts: Millrace or a reference, each in a process of its own that prints its URL. */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export interface Program {
@@ -9,9 +10,19 @@ export interface Program {
   stop(): Promise<void>;
 }
 
-/** Starts Millrace on a database of a running MongoDB, in development mode unless the settings say otherwise. */
-export function startOurs(mongodb: string, database: string, settings: Record<string, string> = {}): Promise<Program> {
-  return startProgram([fileURLToPath(new URL('../src/main.ts', import.meta.url))], {
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+
+/**
+ * Starts Millrace on a database of a running MongoDB, in development mode unless the settings say otherwise.
+ * @param root the folder of the repository whose program is started
+ */
+export function startOurs(
+  mongodb: string,
+  database: string,
+  settings: Record<string, string> = {},
+  root = ROOT,
+): Promise<Program> {
+  return startProgram([join(root, 'src/main.ts')], {
     MONGODB_URL: mongodb,
     MILLRACE_DB: database,
     PORT: '0',
@@ -43,10 +54,14 @@ async function startProgram(words: readonly string[], env: Record<string, string
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const base = await new Promise<string>((resolve, reject) => {
     child.once('exit', (code) => reject(new Error(`${words[0]} ended with ${code}`)));
-    child.stdout.on('data', (text: Buffer) => {
+    const onText = (text: Buffer) => {
       const found = /http:\/\/127\.0\.0\.1:\d+/.exec(String(text))?.[0];
-      if (found !== undefined) resolve(found);
-    });
+      if (found === undefined) return;
+      resolve(found);
+      // From here on its log is read and discarded.
+      child.stdout.off('data', onText).resume();
+    };
+    child.stdout.on('data', onText);
   });
   return {
     base,

@@ -24,11 +24,11 @@ export interface TurnOptions {
  */
 const WARMING = { connections: 32, ms: 4_000 };
 
-/** The medians of each server's rounds, after the warm-up and one round that does not count. */
+/** The figures of each server's rounds, after the warm-up and one round that does not count. */
 export async function inTurns(
   sides: readonly Side[],
   { connections, rounds, seconds }: TurnOptions,
-): Promise<readonly Figures[]> {
+): Promise<readonly (readonly Figures[])[]> {
   const found = sides.map((): Figures[] => []);
   for (const { program, next } of sides) {
     await load(program.base, program.child.pid ?? 0, WARMING.connections, WARMING.ms, next);
@@ -39,36 +39,48 @@ export async function inTurns(
       if (round > 0) found[side]?.push(figures);
     }
   }
-  return found.map((figures) => ({
-    perSecond: median(figures.map(({ perSecond }) => perSecond)),
-    cpu: median(figures.map(({ cpu }) => cpu)),
-    p50: median(figures.map(({ p50 }) => p50)),
-    p99: median(figures.map(({ p99 }) => p99)),
-  }));
+  return found;
 }
 
-const HEADS = ['req/s', 'reference', 'ratio', 'CPU µs', 'reference', 'ratio', 'p99 ms', 'reference'];
+/** The median of each figure. */
+export function medianFigures(rounds: readonly Figures[]): Figures {
+  return {
+    perSecond: median(rounds.map(({ perSecond }) => perSecond)),
+    cpu: median(rounds.map(({ cpu }) => cpu)),
+    p50: median(rounds.map(({ p50 }) => p50)),
+    p99: median(rounds.map(({ p99 }) => p99)),
+  };
+}
+
+const HEADS = ['req/s', 'reference', 'ratio', 'lowest–highest', 'CPU µs', 'reference', 'ratio', 'lowest–highest'];
 
 /** The head of a table of comparisons. */
 export function head(connections: number): string {
-  return row([`${connections} connection${connections > 1 ? 's' : ''}`, ...HEADS]);
+  return row([`${connections} connection${connections > 1 ? 's' : ''}`, ...HEADS, 'p99 ms', 'reference']);
 }
 
-/** One line: ours against the reference. */
-export function comparison(name: string, ours: Figures, reference: Figures): string {
-  const rates = [ours.perSecond, reference.perSecond].map((n) => n.toFixed(0));
-  const costs = [ours.cpu, reference.cpu].map((n) => n.toFixed(0));
-  return row([
-    name,
-    ...rates,
-    (ours.perSecond / reference.perSecond).toFixed(2),
-    ...costs,
-    (ours.cpu / reference.cpu).toFixed(2),
-    ours.p99.toFixed(1),
-    reference.p99.toFixed(1),
-  ]);
+/** One line: the medians of ours and of the reference, and the ratios of their rounds. */
+export function comparison(name: string, ours: readonly Figures[], reference: readonly Figures[]): string {
+  const compared = (figure: 'perSecond' | 'cpu'): string[] => {
+    const ratios = ours
+      .map((round, index) => round[figure] / (reference[index]?.[figure] ?? Number.NaN))
+      .sort((a, b) => a - b);
+    const [lowest = Number.NaN, highest = Number.NaN] = [ratios.at(0), ratios.at(-1)];
+    return [
+      ...[ours, reference].map((rounds) => medianFigures(rounds)[figure].toFixed(0)),
+      median(ratios).toFixed(2),
+      `${lowest.toFixed(2)}–${highest.toFixed(2)}`,
+    ];
+  };
+  const p99 = [ours, reference].map((rounds) => medianFigures(rounds).p99.toFixed(1));
+  return row([name, ...compared('perSecond'), ...compared('cpu'), ...p99]);
 }
 
 function row(cells: readonly string[]): string {
-  return cells.map((cell, index) => (index === 0 ? cell.padEnd(20) : cell.padStart(11))).join('');
+  return cells
+    .map((cell, index) => {
+      if (index === 0) return cell.padEnd(20);
+      return cell.padStart(index === 4 || index === 8 ? 16 : 10);
+    })
+    .join('');
 }
