@@ -124,7 +124,7 @@ export const AUDIT_EVENT_TYPES = {
     details: {
       endpoint: 'id of the webhook endpoint',
       reason:
-        '`manual`, `gone` (its server responded with 410), `failing`, `principal` (the user or key that created it is no longer valid)',
+        '`manual` (a request disabled it), `gone` (its server responded with 410), `failing` (no success for 120 hours), `principal` (the user or key that created it is no longer valid)',
     },
   },
   'system.endpoint.events-replayed': {
@@ -162,8 +162,8 @@ export const AUDIT_EVENT_TYPES = {
     audience: '_events',
     details: {
       function: '`plugin/name`',
-      run: 'id of the run',
-      at: 'when the run starts; null for a rerun, which starts at once',
+      run: 'id of the run: of a scheduled job, or of a rerun of a trigger, a cron job or a job (the runs that events and schedules start record no such event)',
+      at: 'the time for which the job is scheduled; null for a rerun, which starts at once',
     },
   },
   'system.function.replayed': {
@@ -179,7 +179,8 @@ export const AUDIT_EVENT_TYPES = {
     audience: '_events',
     details: {
       function: '`plugin/name`',
-      reason: 'the effect of calls of the function on the process that runs functions',
+      reason:
+        'how calls of the function ended the process that runs functions, such as `The function used too much memory`',
     },
   },
   'system.event-log.stopped': {
