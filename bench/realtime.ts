@@ -11,7 +11,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { BSON, Timestamp } from 'mongodb';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { parseCollectionName } from '../src/database/collection-names.ts';
+import { parseCollectionName } from '../src/database/parse-collection-name.ts';
 import { LOG_ROW_DEFAULTS, type LogRow } from '../src/events/log/log-row.ts';
 import { ByteBudget, byteBudgetLimits, MemoryAccount } from '../src/lib/memory/byte-budget.ts';
 import { Policies } from '../src/policies/policies.ts';
@@ -23,8 +23,8 @@ import { SubscriptionGroupIndex } from '../src/realtime/hub/subscription-group-i
 import { LiveQuery } from '../src/realtime/result/live-query.ts';
 import { toLiveQuerySpec, toSubscriptionQuery } from '../src/realtime/result/live-query-spec.ts';
 import { LogRowView } from '../src/realtime/result/log-row-view.ts';
-import type { SnapshotReader } from '../src/realtime/result/snapshot-store.ts';
-import { encodeTextFrame } from '../src/realtime/wire/frames.ts';
+import type { SnapshotReader } from '../src/realtime/result/snapshot-reader.ts';
+import { encodeTextFrame } from '../src/realtime/wire/encode-frames.ts';
 import { FlushScheduler, SendQueue } from '../src/realtime/wire/send-queue.ts';
 import { machine, median } from './rounds.ts';
 

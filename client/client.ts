@@ -4,16 +4,15 @@
  */
 import { Collection } from './collection.ts';
 import { Connection } from './connection.ts';
-import { Files } from './files.ts';
 import { HttpClient, type RequestOptions } from './http-client.ts';
 import { type EventQuery, type EventState, LiveEvents } from './live-events.ts';
 import type { ClientResponse, MillraceError } from './problem.ts';
 import { Session, type SessionStore, type TokenSource, type User } from './session.ts';
 import { createSignInUrl, magicLinkRequest, readMagicLink, readSignInCallback, type SignInStore } from './sign-in.ts';
-import type { WebSocketClass } from './socket.ts';
+import { Files } from './signed-file-urls.ts';
+import type { WebSocketClass } from './websocket-like.ts';
 
 export type { Collection, Doc, DocumentMeta, Page, WriteOptions } from './collection.ts';
-export type { Files, SignedUrlOptions } from './files.ts';
 export type { RequestOptions } from './http-client.ts';
 export type { EventQuery, EventState } from './live-events.ts';
 export type { LiveState } from './live-query.ts';
@@ -23,7 +22,8 @@ export { MillraceError, type ProblemDocument } from './problem.ts';
 export type { ListQuery, Query } from './query.ts';
 export type { SavedSession, SessionStore, TokenSource, User } from './session.ts';
 export type { SignInStore } from './sign-in.ts';
-export type { WebSocketClass, WebSocketLike } from './socket.ts';
+export type { Files, SignedUrlOptions } from './signed-file-urls.ts';
+export type { WebSocketClass, WebSocketLike } from './websocket-like.ts';
 
 export interface ClientOptions {
   /** A credential from elsewhere, such as an API key, or a function that returns one. It replaces signing in. */

@@ -2,20 +2,20 @@
  * The single socket of all subscriptions of a client. It opens with the first and closes with the last, and after a disconnect it
  * reconnects and resumes each at its position.
  */
-import { OutgoingFrameThrottle } from './frame-throttle.ts';
+
 import type { LiveSubscription, ServerFrame } from './live-subscription.ts';
-import { retryDelayMs, watchNetwork } from './network.ts';
+import { OutgoingFrameThrottle } from './outgoing-frame-throttle.ts';
 import { MillraceError } from './problem.ts';
+import { retryDelayMs, watchNetwork } from './reconnect-timing.ts';
 import type { Session } from './session.ts';
-import { isSocketOpen, requireWebSocket, type WebSocketClass, type WebSocketLike } from './socket.ts';
+import { isSocketOpen, requireWebSocket, type WebSocketClass, type WebSocketLike } from './websocket-like.ts';
 
 /** A shorter connection counts as a failure: the delay before the next attempt grows each time. */
 const STABLE_MS = 10_000;
 /** The largest frame that the server accepts, less some room for a position. */
 const MAX_FRAME_BYTES = 65_000;
-/** Close codes from this one on ask the client to reconnect; those from 4400 to below it do not. */
-const COME_BACK = 4500;
-const REFUSED = 4400;
+/** Close codes from 4400 on refuse the client; those from 4500 on ask it to reconnect. */
+const [REFUSED, COME_BACK] = [4400, 4500];
 const NOT_AUTHENTICATED = 4401;
 /** The client's hello came too late, for example because the machine slept. Nothing was rejected. */
 const NO_HELLO = 4408;

@@ -4,7 +4,7 @@
  * listens, and closes all of it in order. Every startup error ends in one clear message and exit code 1.
  */
 import { missingNativeBinding } from './requirements.ts';
-import './fastify.ts';
+import './fastify-types.ts';
 import { setFlagsFromString } from 'node:v8';
 import pino, { type Logger } from 'pino';
 import { ANONYMOUS } from './auth/identity/principal.ts';
@@ -17,7 +17,7 @@ import { databaseWarnings } from './database/version-warnings.ts';
 import { consoleLogStream, LISTENING_PREFIX } from './http/console-log.ts';
 import { DiskSpaceMonitor, type DiskSpaceState, formatMegabytes } from './lib/disk-space.ts';
 import { MillraceError } from './lib/errors.ts';
-import { waitForStopSignal } from './lib/stop-signal.ts';
+import { waitForStopSignal } from './lib/wait-for-stop-signal.ts';
 import type { Services } from './services.ts';
 
 /**

@@ -1,6 +1,6 @@
 /** Creates all services of one process from the configuration, layer by layer, and stops them in reverse order. */
 import { createOAuthServices, type OAuthServices } from './auth/oauth-services.ts';
-import { RequestRateLimiter } from './auth/request-rate.ts';
+import { RequestRateLimiter } from './auth/request-rate-limiter.ts';
 import { type AuthServices, createAuthServices } from './auth/services.ts';
 import { VERSION } from './cli-text.ts';
 import { BulkWrites } from './collections/bulk-writes.ts';
@@ -22,7 +22,7 @@ import { Transactions } from './database/transactions.ts';
 import { Egress } from './egress/egress.ts';
 import { AuditLog } from './events/audit/audit.ts';
 import { AuditStore } from './events/audit/audit-store.ts';
-import { createLogForwarder, type LogCallbacks } from './events/log/log-callback.ts';
+import { createLogForwarder, type LogCallbacks } from './events/log/server-log-forwarder.ts';
 import { createEventServices, type EventServices } from './events/services.ts';
 import type { Files } from './files/files.ts';
 import { createFileServices } from './files/services.ts';
@@ -30,11 +30,11 @@ import { createFunctionServices, type FunctionServices } from './functions/servi
 import type { DiskSpaceMonitor } from './lib/disk-space.ts';
 import { MillraceError } from './lib/errors.ts';
 import { ByteBudget, byteBudgetLimits } from './lib/memory/byte-budget.ts';
-import { OpenResponses } from './lib/streaming/open-responses.ts';
+import { OpenResponses } from './lib/streaming/slow-reader-limits.ts';
+import { ImpersonationService } from './policies/impersonation.ts';
 import { Policies } from './policies/policies.ts';
 import { PolicyRegistry } from './policies/policy-registry.ts';
 import { PolicyStore } from './policies/policy-store.ts';
-import { ImpersonationService } from './policies/revalidation/impersonation.ts';
 import { StreamedResponses } from './policies/revalidation/streamed-responses.ts';
 import { QuotaCounter } from './quotas/quota-counter.ts';
 import { QuotaStore } from './quotas/quota-store.ts';

@@ -59,7 +59,7 @@ const DOORS: readonly { readonly vendor: RegExp; readonly doors: RegExp }[] = [
   {
     vendor: /^mongodb$/,
     doors:
-      /^src\/(database\/|events\/(log|record|read)\/(event-log|next-cluster-time|recorder|consumer)\.ts|files\/.*store\.ts|realtime\/.*store\.ts|webhooks\/.*store\.ts|functions\/.*store\.ts|collections\/store\/(store|shared-calls)\.ts)/,
+      /^src\/(database\/|events\/(log|record|read)\/(event-log|change-stream-start-time|recorder|consumer)\.ts|files\/.*store\.ts|realtime\/.*store\.ts|webhooks\/.*store\.ts|functions\/.*store\.ts|collections\/store\/(store|batched-database-calls)\.ts)/,
   },
   { vendor: /^@scalar\//, doors: /^src\/http\/docs\/api-reference-script\.ts/ },
   {

@@ -9,7 +9,7 @@ import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { MillraceError } from '../../client/client.ts';
-import { comeBack } from './api/by-provider.ts';
+import { comeBack } from './api/provider-sign-in.ts';
 import { BASE_PATH, DASHBOARD } from './api/server.ts';
 import { session } from './api/session.ts';
 import { router } from './router.tsx';

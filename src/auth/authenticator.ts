@@ -13,7 +13,7 @@ import {
   type RequestPrincipal,
 } from './identity/principal.ts';
 import { toPrincipal } from './identity/user.ts';
-import { principalDependencies, type RevokedPrincipals } from './sessions/revocations.ts';
+import { principalDependencies, type RevokedPrincipals } from './sessions/find-revocations.ts';
 import type { SessionStore } from './sessions/session-store.ts';
 import type { AccessTokens } from './tokens/access-tokens.ts';
 import { toKeyPrincipal } from './tokens/api-key.ts';

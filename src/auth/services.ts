@@ -1,13 +1,13 @@
 /** Creates the services of users, sessions, keys and sign-in with passwords, e-mails, second factors and passkeys. */
 import type { AuthConfig, ServerMode } from '../config/config.ts';
-import { AuditEvents } from '../database/audit-events.ts';
+import { AuditEvents } from '../database/audit-only-events.ts';
 import type { Mongo } from '../database/mongo.ts';
 import { loadSharedSecret } from '../database/shared-secret.ts';
 import { SigningSecret } from '../database/signing-secret.ts';
 import { SYSTEM_CHANGE_STAMP } from '../database/system-collection.ts';
 import { createEmailServices, type EmailServices, mailWay } from '../email/services.ts';
 import type { Encryption } from '../lib/encryption.ts';
-import type { SigningKeys } from '../lib/signing-keys.ts';
+import type { SigningKeys } from '../lib/hmac-signing-keys.ts';
 import { Authenticator } from './authenticator.ts';
 import { MagicLinkSignIn } from './magic-link/magic-link.ts';
 import { MagicLinkStore } from './magic-link/magic-link-store.ts';
@@ -22,7 +22,7 @@ import { PasswordStore } from './passwords/password-store.ts';
 import { Passwords } from './passwords/passwords.ts';
 import { ProviderStore } from './providers/provider-store.ts';
 import { ProviderTokenVault } from './providers/provider-tokens.ts';
-import { findRevocations, type LogRowForRevocations } from './sessions/revocations.ts';
+import { findRevocations, type LogRowForRevocations } from './sessions/find-revocations.ts';
 import { SessionStore } from './sessions/session-store.ts';
 import { Sessions } from './sessions/sessions.ts';
 import { Recovery } from './sign-in/account-recovery.ts';

@@ -11,7 +11,7 @@ import {
 } from '../policies/scope-filter.ts';
 import { bindVariables } from '../query/evaluate/bind-variables.ts';
 import { compileMatcher, type DocumentMatcher } from '../query/evaluate/match.ts';
-import { isServerMatchReliable } from '../query/evaluate/regex-reliability.ts';
+import { isServerMatchReliable } from '../query/evaluate/server-match-reliability.ts';
 import { type Filter, pathsInFilter, type UnboundFilter } from '../query/filter.ts';
 
 /** The filter, and the maximum number of affected documents. */

@@ -5,9 +5,9 @@
 import { setImmediate as otherWork } from 'node:timers/promises';
 import { quotaIdOf, stampFromPrincipal } from '../auth/identity/principal.ts';
 import { decodeDocument, decodeDocumentId } from '../database/bson/stored-document.ts';
-import type { CollectionName } from '../database/collection-names.ts';
 import { duplicateKey, translateError } from '../database/errors.ts';
 import { idText } from '../database/json/ids.ts';
+import type { CollectionName } from '../database/parse-collection-name.ts';
 import { mapCooperatively, runCooperatively } from '../lib/concurrency/cooperative-yield.ts';
 import { MillraceError } from '../lib/errors.ts';
 import type { Scope } from '../policies/scope.ts';
@@ -18,12 +18,12 @@ import { type BulkTarget, bulkWriteFilter, compileBulkWriteMatcher } from './bul
 import type { CollectionRegistry } from './collection-registry.ts';
 import { collectionNotAvailable, duplicateKeyError } from './document-errors.ts';
 import type { TransactionContext } from './open-transaction.ts';
+import { type EtagDocument, encodeStoredDocument } from './store/etag-document.ts';
 import type { DocumentStore } from './store/store.ts';
 import { toStoredChange } from './store/stored-change.ts';
-import { type EtagDocument, encodeStoredDocument } from './store/stored-document.ts';
 import type { TransactionRunner } from './transaction-runner.ts';
 import type { JsonObject } from './write/build-document.ts';
-import type { RequestedChange } from './write/change-types.ts';
+import type { RequestedChange } from './write/requested-change.ts';
 import type { WriteContext } from './write-context.ts';
 import type { WriteHooks } from './write-hooks.ts';
 import {

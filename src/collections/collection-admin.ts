@@ -3,9 +3,13 @@
  * `todos.dropped` and `todos.renamed`.
  */
 import type { Document } from 'mongodb';
-import { type CollectionName, type ForeignCollectionName, isCollectionName } from '../database/collection-names.ts';
 import { MONGO_ERROR_CODES, mongoErrorCode, withTranslatedErrors } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
+import {
+  type CollectionName,
+  type ForeignCollectionName,
+  isCollectionName,
+} from '../database/parse-collection-name.ts';
 import { MillraceError } from '../lib/errors.ts';
 import type { Scope } from '../policies/scope.ts';
 import type { CollectionRegistry } from './collection-registry.ts';

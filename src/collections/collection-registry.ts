@@ -4,14 +4,14 @@
  * moment.
  */
 
+import { MONGO_ERROR_CODES, mongoErrorCode, withTranslatedErrors } from '../database/errors.ts';
+import type { Mongo } from '../database/mongo.ts';
 import {
   type CollectionName,
   type ForeignCollectionName,
   isCollectionName,
   isForeignCollectionName,
-} from '../database/collection-names.ts';
-import { MONGO_ERROR_CODES, mongoErrorCode, withTranslatedErrors } from '../database/errors.ts';
-import type { Mongo } from '../database/mongo.ts';
+} from '../database/parse-collection-name.ts';
 import { ensureCollection } from '../database/system-collection.ts';
 import { MillraceError } from '../lib/errors.ts';
 import type { TransactionContext } from './open-transaction.ts';

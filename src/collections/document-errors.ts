@@ -1,8 +1,12 @@
 /** Errors of document operations: the same cause gets the same wording everywhere. */
 import type { Document } from 'mongodb';
-import { type CollectionName, type ForeignCollectionName, isCollectionName } from '../database/collection-names.ts';
 import { duplicateKey, rejectingIndexFields, uniqueViolation } from '../database/errors.ts';
 import { idText } from '../database/json/ids.ts';
+import {
+  type CollectionName,
+  type ForeignCollectionName,
+  isCollectionName,
+} from '../database/parse-collection-name.ts';
 import { MillraceError } from '../lib/errors.ts';
 import type { Scope } from '../policies/scope.ts';
 import { hidesFields, isFieldReadable } from '../policies/scope-filter.ts';

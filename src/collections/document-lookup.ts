@@ -1,7 +1,7 @@
 /** Finds one document by the id that a client wrote, and creates the right error when there is none. */
 
-import type { CollectionName } from '../database/collection-names.ts';
 import { idCandidates, idFromText } from '../database/json/ids.ts';
+import type { CollectionName } from '../database/parse-collection-name.ts';
 import { MillraceError } from '../lib/errors.ts';
 import { filterByScope } from '../policies/recheck-in-memory.ts';
 import type { Scope } from '../policies/scope.ts';

@@ -4,7 +4,7 @@
  */
 import Type, { type Static } from 'typebox';
 import { Check, Errors } from 'typebox/schema';
-import { publicFieldPath } from '../database/collection-names.ts';
+import { publicFieldPath } from '../database/parse-collection-name.ts';
 import { MillraceError } from '../lib/errors.ts';
 import { isEscapedPath, parseQueryPath } from '../query/field-paths.ts';
 

@@ -1,8 +1,8 @@
 /** Size and use count of each index, from the database's statistics. An unused index costs every write for nothing. */
 import type { Document } from 'mongodb';
-import type { CollectionName } from '../database/collection-names.ts';
 import { mongoErrorCode, withTranslatedErrors } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
+import type { CollectionName } from '../database/parse-collection-name.ts';
 
 /**
  * Null where the database does not report it: the server's database user lacks the right, or the kind of collection has

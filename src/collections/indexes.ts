@@ -3,7 +3,6 @@
  * dropped, so a list that cannot be built changes nothing; reads and writes continue meanwhile.
  */
 import type { IndexDescription } from 'mongodb';
-import type { CollectionName } from '../database/collection-names.ts';
 import {
   duplicateKey,
   MONGO_ERROR_CODES,
@@ -12,6 +11,7 @@ import {
   withTranslatedErrors,
 } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
+import type { CollectionName } from '../database/parse-collection-name.ts';
 import { KeyedQueues } from '../lib/concurrency/keyed-queue.ts';
 import { MillraceError } from '../lib/errors.ts';
 import type { Scope } from '../policies/scope.ts';

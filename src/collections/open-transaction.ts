@@ -1,6 +1,6 @@
 /** An open transaction, passed to every operation inside it. */
 import type { ClientSession } from 'mongodb';
-import type { CollectionName } from '../database/collection-names.ts';
+import type { CollectionName } from '../database/parse-collection-name.ts';
 import type { QuotaReservation } from '../quotas/quotas.ts';
 
 export interface TransactionContext {

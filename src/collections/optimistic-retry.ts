@@ -1,7 +1,7 @@
 /** Repeats a compare-and-replace of one document until no other writer comes first. */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { CollectionName } from '../database/collection-names.ts';
 import { withTranslatedErrors } from '../database/errors.ts';
+import type { CollectionName } from '../database/parse-collection-name.ts';
 import { KeyedQueues } from '../lib/concurrency/keyed-queue.ts';
 import { documentTooBusy } from './document-errors.ts';
 import type { WriteContext } from './write-context.ts';

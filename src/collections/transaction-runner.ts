@@ -2,7 +2,7 @@
  * Runs several writes as one transaction, with its state while it is open. Bulk creates, writes by filter, batches and
  * writes with an idempotency key need one; other single writes do not.
  */
-import type { CollectionName } from '../database/collection-names.ts';
+import type { CollectionName } from '../database/parse-collection-name.ts';
 import type { Transactions } from '../database/transactions.ts';
 import { Semaphore } from '../lib/concurrency/semaphore.ts';
 import type { QuotaReservation } from '../quotas/quotas.ts';

@@ -1,5 +1,5 @@
 /** The interface of write hooks. This layer does not know the hooks; others register theirs here. */
-import type { CollectionName } from '../database/collection-names.ts';
+import type { CollectionName } from '../database/parse-collection-name.ts';
 import type { MillraceError } from '../lib/errors.ts';
 import type { TransactionContext } from './open-transaction.ts';
 import type { JsonObject, WriteAttribution } from './write/build-document.ts';

@@ -6,9 +6,9 @@
 import { setImmediate as otherWork } from 'node:timers/promises';
 import type { Document } from 'mongodb';
 import { decodeExactDocument, encodeBsonDocument } from '../database/bson/stored-document.ts';
-import type { CollectionName } from '../database/collection-names.ts';
 import { newId } from '../database/json/ids.ts';
 import { encodeDocumentJson } from '../database/json/json.ts';
+import type { CollectionName } from '../database/parse-collection-name.ts';
 import { MillraceError } from '../lib/errors.ts';
 import type { Scope } from '../policies/scope.ts';
 import { hidesFields } from '../policies/scope-filter.ts';
@@ -21,7 +21,7 @@ import {
   proposeUpdate,
 } from './write/authorize-write.ts';
 import type { JsonObject, WriteAttribution } from './write/build-document.ts';
-import type { RequestedChange } from './write/change-types.ts';
+import type { RequestedChange } from './write/requested-change.ts';
 import type { WriteAction, WriteHook, WriteHookContext, WriteHooks } from './write-hooks.ts';
 
 /** Writes per batch: a hook may need an operation or two for each, and its operations are limited. */

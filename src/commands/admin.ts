@@ -13,7 +13,7 @@ import type { Users } from '../auth/users/users.ts';
 import { ConfigError, type Environment, loadConfig } from '../config/config.ts';
 import { SYSTEM_CHANGE_STAMP } from '../database/system-collection.ts';
 import type { CommandOutcome } from './commands.ts';
-import { withAuth } from './database.ts';
+import { withAuth } from './with-database.ts';
 
 const USAGE = `From a clone npm run admin -- …, from an image or a package millrace admin …
 

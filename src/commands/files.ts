@@ -7,7 +7,7 @@ import { type Environment, loadConfig } from '../config/config.ts';
 import { moveFiles } from '../files/file-migration.ts';
 import { openFileStores } from '../files/services.ts';
 import { type CommandOutcome, explainError } from './commands.ts';
-import { withDatabase } from './database.ts';
+import { withDatabase } from './with-database.ts';
 
 const USAGE = `From a clone npm run files -- …, from an image or a package millrace files …
 

@@ -6,7 +6,7 @@
 import { parseArgs } from 'node:util';
 import { type Environment, loadConfig } from '../config/config.ts';
 import type { CommandOutcome } from './commands.ts';
-import { withAuth } from './database.ts';
+import { withAuth } from './with-database.ts';
 
 const USAGE = `From a clone npm run signing-keys -- …, from an image or a package millrace signing-keys …
 

@@ -8,7 +8,7 @@ import { parseMasterKeys } from '../lib/encryption.ts';
 import { hostForUrl, isInvalidAddressSetting, stripTrailingSlash } from './addresses.ts';
 import { type PublicLocation, resolvePublicLocation } from './base-path.ts';
 import { isLoopback } from './loopback.ts';
-import { redirectIssue } from './redirects.ts';
+import { redirectIssue } from './redirect-url-check.ts';
 import { DATABASE_NAME_SCHEMA, SETTINGS_SCHEMA, type Settings } from './settings.ts';
 
 export type ServerMode = 'development' | 'production';

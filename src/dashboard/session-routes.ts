@@ -3,7 +3,7 @@
  * pages keep in memory and send as any client does. Only pages of this server may ask (`Origin`).
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { rejectAllQueryParameters, sessionOriginOf } from '../auth/http/request-context.ts';
+import { rejectAllQueryParameters, sessionOriginOf } from '../auth/http/request-helpers.ts';
 import { invalidToken, magicLinkDisabled } from '../auth/identity/auth-errors.ts';
 import { ANONYMOUS } from '../auth/identity/principal.ts';
 import type { MagicLinkSignIn } from '../auth/magic-link/magic-link.ts';
@@ -16,14 +16,14 @@ import type { Sessions, SessionTokens } from '../auth/sessions/sessions.ts';
 import type { FirstAdmin } from '../auth/sign-in/first-admin.ts';
 import type { SignIn } from '../auth/sign-in/sign-in.ts';
 import type { ServerConfig } from '../config/config.ts';
-import { isOriginAllowed } from '../config/origin.ts';
+import { isOriginAllowed } from '../config/origin-check.ts';
 import { cookieScopeOf } from '../lib/cookie-scope.ts';
 import { MillraceError } from '../lib/errors.ts';
 import { validateBody } from '../lib/parse-body.ts';
 import { requestBaseUrl } from '../lib/request.ts';
 import type { Policies } from '../policies/policies.ts';
 import { clearedSessionCookie, readRefreshToken, serializeSessionCookie } from './session-cookie.ts';
-import { CREATE_SESSION_BODY, DASHBOARD_SESSION_OPERATIONS } from './session-operations.ts';
+import { CREATE_SESSION_BODY, DASHBOARD_SESSION_OPERATIONS } from './session-openapi.ts';
 
 export interface SessionRoutesOptions {
   readonly config: Pick<ServerConfig, 'mode' | 'publicUrl'>;

@@ -15,7 +15,6 @@ import {
   type WriteError,
 } from 'mongodb';
 import { MillraceError } from '../lib/errors.ts';
-import { publicFieldPath } from './collection-names.ts';
 import {
   DOCUMENT_UNWRITABLE,
   MONGO_ERROR_CODES,
@@ -23,6 +22,7 @@ import {
   mongoErrorMeaning,
   SERVER_UNREACHABLE_ERROR,
 } from './mongo-error-codes.ts';
+import { publicFieldPath } from './parse-collection-name.ts';
 
 export { MONGO_ERROR_CODES };
 

@@ -3,7 +3,7 @@
  * of primary the driver retries single reads and writes once by itself; transactions.ts repeats transactions.
  */
 import { type Db, MongoClient, MongoParseError } from 'mongodb';
-import './closed-sockets.ts';
+import './mongodb-driver-patch.ts';
 import { mongoErrorCode } from './errors.ts';
 import { migrate } from './migrations.ts';
 import { MONGO_ERROR_CODES } from './mongo-error-codes.ts';

@@ -6,7 +6,7 @@
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import type { Collection } from 'mongodb';
 import type { Encryption } from '../lib/encryption.ts';
-import type { SigningKeys } from '../lib/signing-keys.ts';
+import type { SigningKeys } from '../lib/hmac-signing-keys.ts';
 import { withTranslatedErrors } from './errors.ts';
 import type { Mongo } from './mongo.ts';
 import {

@@ -4,9 +4,9 @@
  */
 import { Agent, type Dispatcher, Pool } from 'undici';
 import type { AddressPolicy } from './address-policy.ts';
-import { ByteCountingConnection, type ConnectionOptions } from './connection.ts';
+import { ByteCountingConnection, type ConnectionOptions } from './byte-counting-connection.ts';
 import { type AddressLookup, guardedConnector, systemLookup } from './connector.ts';
-import { RetryHandler } from './retry-handler.ts';
+import { RetryHandler } from './stale-connection-retry.ts';
 
 export interface AgentOptions {
   readonly addressPolicy: AddressPolicy;

@@ -5,7 +5,7 @@ import { parseRange } from './range.ts';
 import type { ByteRange } from './stores/file-store.ts';
 import { fileEntityTag, type StoredFile } from './upload/file.ts';
 import { contentDisposition, sanitizeFileName } from './upload/file-name.ts';
-import { isInlineType, servedContentType } from './upload/media-type.ts';
+import { isInlineType, servedContentType } from './upload/resolve-media-type.ts';
 
 /**
  * Content security policy for a file opened as a page: no scripts, and an opaque origin, so that it cannot reach this server's

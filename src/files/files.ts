@@ -10,7 +10,7 @@ import { prependFirst } from '../lib/concurrency/closable-iterator.ts';
 import { mapCooperatively } from '../lib/concurrency/cooperative-yield.ts';
 import type { DiskSpaceMonitor } from '../lib/disk-space.ts';
 import { MillraceError } from '../lib/errors.ts';
-import type { SigningKeys } from '../lib/signing-keys.ts';
+import type { SigningKeys } from '../lib/hmac-signing-keys.ts';
 import { SYSTEM_FIELDS_ONLY } from '../policies/fields/field-rules.ts';
 import { filterByScope } from '../policies/recheck-in-memory.ts';
 import type { RightsRevalidation } from '../policies/revalidation/revalidation.ts';

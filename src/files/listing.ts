@@ -7,7 +7,7 @@ import { decodeDocument } from '../database/bson/stored-document.ts';
 import type { ClosableIterator } from '../lib/concurrency/closable-iterator.ts';
 import { mapCooperatively } from '../lib/concurrency/cooperative-yield.ts';
 import { MillraceError } from '../lib/errors.ts';
-import type { SigningKeys } from '../lib/signing-keys.ts';
+import type { SigningKeys } from '../lib/hmac-signing-keys.ts';
 import { principalBindings } from '../policies/bindings.ts';
 import { countInScope, filterByScope, filterPageByScope } from '../policies/recheck-in-memory.ts';
 import type { Scope } from '../policies/scope.ts';

@@ -9,8 +9,8 @@ import type { RightsAtRequestStart } from '../policies/revalidation/revalidation
 import type { StreamedResponses } from '../policies/revalidation/streamed-responses.ts';
 import type { PolicyAction, Scope, ScopeAction } from '../policies/scope.ts';
 import { childFieldTree, FULL_FIELD_TREE } from '../query/evaluate/field-tree.ts';
-import { parseQueryString } from '../query/parse/parameters.ts';
 import { parseQuery } from '../query/parse/parse-query.ts';
+import { parseQueryString } from '../query/parse/parse-query-string.ts';
 import { FILE_OPERATIONS } from './file-openapi.ts';
 import { planFileResponse } from './file-response.ts';
 import type { Files } from './files.ts';

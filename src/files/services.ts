@@ -6,7 +6,7 @@ import { ConfigError } from '../config/config.ts';
 import type { Mongo } from '../database/mongo.ts';
 import type { Transactions } from '../database/transactions.ts';
 import type { DiskSpaceMonitor } from '../lib/disk-space.ts';
-import type { SigningKeys } from '../lib/signing-keys.ts';
+import type { SigningKeys } from '../lib/hmac-signing-keys.ts';
 import type { Quotas } from '../quotas/quotas.ts';
 import { FileDocuments } from './file-document-store.ts';
 import { Files } from './files.ts';

@@ -7,7 +7,7 @@ import type { Socket } from 'node:net';
 import { type ErrorCode, MillraceError } from '../lib/errors.ts';
 import { corsResponseHeaders, type OriginMatcher, preflightHeaders } from './cors.ts';
 import { PROBLEM_CONTENT_TYPE, toProblemDocument } from './problem.ts';
-import { SECURITY_HEADERS } from './request-protection.ts';
+import { SECURITY_HEADERS } from './security-headers-and-limits.ts';
 
 /**
  * Texts of HTTP's status codes. Not by `import`, which reads everything that `node:http` exports: then Node loads what

@@ -6,9 +6,9 @@
 import fp from 'fastify-plugin';
 import type { ServerConfig } from '../config/config.ts';
 import { isLoopback } from '../config/loopback.ts';
-import { isOriginAllowed } from '../config/origin.ts';
+import { isOriginAllowed } from '../config/origin-check.ts';
 import { MillraceError } from '../lib/errors.ts';
-import { isWebSocketUpgrade } from './request-protection.ts';
+import { isWebSocketUpgrade } from './security-headers-and-limits.ts';
 
 /**
  * Routes to which providers let the browser post the end of a sign-in, or of a session, from their own pages. Some of

@@ -7,7 +7,7 @@ import fp from 'fastify-plugin';
 import { MillraceError } from '../lib/errors.ts';
 import { applyCors, type OriginMatcher } from './cors.ts';
 import { PROBLEM_CONTENT_TYPE, toMillraceError, toProblemDocument } from './problem.ts';
-import { SECURITY_HEADERS } from './request-protection.ts';
+import { SECURITY_HEADERS } from './security-headers-and-limits.ts';
 
 /**
  * Handles failed requests, and those that arrive while the server closes, to which Fastify would respond in another

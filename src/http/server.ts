@@ -7,7 +7,7 @@ import { withoutBasePath } from './base-path.ts';
 import { createClientErrorHandler } from './client-error-handler.ts';
 import { createOriginMatcher } from './cors.ts';
 import { createInvalidUrlHandler } from './errors.ts';
-import { isWebSocketUpgrade, MAX_REQUEST_HEAD_BYTES, trustedProxies } from './request-protection.ts';
+import { isWebSocketUpgrade, MAX_REQUEST_HEAD_BYTES, trustedProxies } from './security-headers-and-limits.ts';
 
 /**
  * The parser accepts larger heads than the server, so that the server can reject them as requests with a known origin.

@@ -63,7 +63,7 @@ export const SYSTEM_COLLECTIONS = {
 export type SystemCollection = keyof typeof SYSTEM_COLLECTIONS;
 
 /**
- * Occurrences that change no document (database/audit-events.ts), with the fields of `data.details`. None is a secret.
+ * Occurrences that change no document (database/audit-only-events.ts), with the fields of `data.details`. None is a secret.
  */
 export const AUDIT_EVENT_TYPES = {
   'system.auth.failed': {

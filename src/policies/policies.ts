@@ -2,7 +2,7 @@
 import type { Document } from 'mongodb';
 import type { Principal } from '../auth/identity/principal.ts';
 import type { ServerMode } from '../config/config.ts';
-import { isCollectionName } from '../database/collection-names.ts';
+import { isCollectionName } from '../database/parse-collection-name.ts';
 import { MillraceError } from '../lib/errors.ts';
 import {
   type AccessDecision,

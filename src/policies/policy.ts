@@ -4,7 +4,7 @@
  */
 import { Check, Errors } from 'typebox/schema';
 import type { ServerMode } from '../config/config.ts';
-import { isCollectionName } from '../database/collection-names.ts';
+import { isCollectionName } from '../database/parse-collection-name.ts';
 import { didYouMeanHint } from '../lib/did-you-mean.ts';
 import { type Issue, MillraceError } from '../lib/errors.ts';
 import { bindVariables } from '../query/evaluate/bind-variables.ts';

@@ -18,7 +18,7 @@ import {
 } from '../query/evaluate/field-tree.ts';
 import { DOCUMENT_READ_COST, filterCost, isExpensiveMatch, TEXT_MATCH_COST } from '../query/evaluate/filter-cost.ts';
 import { compileMatcher, type DocumentMatcher } from '../query/evaluate/match.ts';
-import { isServerMatchReliable } from '../query/evaluate/regex-reliability.ts';
+import { isServerMatchReliable } from '../query/evaluate/server-match-reliability.ts';
 import { toMongoFilter } from '../query/evaluate/to-mongo-filter.ts';
 import { clientPath } from '../query/field-paths.ts';
 import { and, type Filter, matchAllFilter, not, or } from '../query/filter.ts';

@@ -3,7 +3,7 @@
  * requires. Only this folder creates one, so a route that forgets authorization does not compile.
  */
 import { type Principal, RESOURCE_ACTIONS, type ResourceAction } from '../auth/identity/principal.ts';
-import type { CollectionName } from '../database/collection-names.ts';
+import type { CollectionName } from '../database/parse-collection-name.ts';
 import { EMPTY_FIELD_TREE, type FieldTree, FULL_FIELD_TREE } from '../query/evaluate/field-tree.ts';
 import { type BsonValue, type Filter, fieldFilter, matchAllFilter, matchNoneFilter } from '../query/filter.ts';
 

@@ -6,7 +6,7 @@ import { Long, ObjectId, UUID } from 'bson';
 import { MillraceError } from '../lib/errors.ts';
 import { isMetaTimePath } from './field-paths.ts';
 import { type BsonValue, type GenericBsonValue, Variable } from './filter.ts';
-import { parseTextOrVariable, requireWellFormedText } from './variables.ts';
+import { parseTextOrVariable, requireWellFormedText } from './parse-variables.ts';
 
 export type UnboundValue = GenericBsonValue<Variable>;
 

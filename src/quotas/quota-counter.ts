@@ -5,7 +5,7 @@
  */
 import type { Timestamp } from 'mongodb';
 import * as bson from '../database/bson/bson-bytes.ts';
-import { isCollectionName } from '../database/collection-names.ts';
+import { isCollectionName } from '../database/parse-collection-name.ts';
 import type { CountedPosition, QuotaAmounts, QuotaCountState, QuotaDelta, QuotaStore } from './quota-store.ts';
 
 const FILES = '_files';

@@ -3,9 +3,9 @@
  * event log up to which they are counted. Only this folder calls it.
  */
 import type { AnyBulkWriteOperation, Collection, Document, Timestamp } from 'mongodb';
-import { isCollectionName } from '../database/collection-names.ts';
 import { withTranslatedErrors } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
+import { isCollectionName } from '../database/parse-collection-name.ts';
 
 /** What a principal has created, or the difference that a change makes. */
 export interface QuotaAmounts {

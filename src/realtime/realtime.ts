@@ -3,21 +3,21 @@
  * or sessions change.
  */
 import type { Authenticator } from '../auth/authenticator.ts';
-import type { RequestRateLimiter } from '../auth/request-rate.ts';
+import type { RequestRateLimiter } from '../auth/request-rate-limiter.ts';
 import { clientNetwork } from '../config/addresses.ts';
 import type { Mongo } from '../database/mongo.ts';
 import type { EventServices } from '../events/services.ts';
 import { FairSemaphore } from '../lib/concurrency/fair-semaphore.ts';
 import { type ByteBudget, MemoryAccount } from '../lib/memory/byte-budget.ts';
+import type { ImpersonationService } from '../policies/impersonation.ts';
 import type { Policies } from '../policies/policies.ts';
-import type { ImpersonationService } from '../policies/revalidation/impersonation.ts';
 import { FairScheduler } from '../query/evaluate/fair-scheduler.ts';
 import { CONNECTION_OVERHEAD_BYTES, type RealtimeClient } from './client/realtime-client.ts';
 import { Hub } from './hub/hub.ts';
-import { SnapshotReader } from './result/snapshot-store.ts';
-import { Backlog } from './subscription/backlog.ts';
+import { SnapshotReader } from './result/snapshot-reader.ts';
+import { Backlog } from './subscription/missed-rows-reader.ts';
 import { protocolTimings, type RealtimeDeps } from './subscription/realtime-deps.ts';
-import { RecentRightsChanges } from './subscription/rights-changes.ts';
+import { RecentRightsChanges } from './subscription/recent-rights-changes.ts';
 import { ScopeDifferences } from './subscription/scope-difference.ts';
 import { CLOSE_CODES } from './wire/protocol.ts';
 import { FlushScheduler } from './wire/send-queue.ts';

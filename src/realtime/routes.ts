@@ -3,7 +3,7 @@ import websocket from '@fastify/websocket';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { WebSocket } from 'ws';
 import type { ServerConfig } from '../config/config.ts';
-import { isOriginAllowed } from '../config/origin.ts';
+import { isOriginAllowed } from '../config/origin-check.ts';
 import { MillraceError } from '../lib/errors.ts';
 import { queryString } from '../lib/request.ts';
 import { excludeFromOpenApi } from '../openapi/operation.ts';

@@ -4,13 +4,13 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { toActorId } from '../auth/identity/principal.ts';
-import type { CollectionName } from '../database/collection-names.ts';
+import type { CollectionName } from '../database/parse-collection-name.ts';
 import { requirePosition } from '../events/log/position.ts';
 import { MillraceError } from '../lib/errors.ts';
 import { EVENT_STREAM_HEADERS } from '../lib/streaming/stream-headers.ts';
 import { parseLastEventId } from '../lib/streaming/stream-ids.ts';
-import type { QueryParameter } from '../query/parse/parameters.ts';
 import { parseQuery } from '../query/parse/parse-query.ts';
+import type { QueryParameter } from '../query/parse/parse-query-string.ts';
 import { CONNECTION_OVERHEAD_BYTES, subscriptionMemoryBytes } from './client/realtime-client.ts';
 import { StreamClient } from './client/stream-client.ts';
 import type { Realtime } from './realtime.ts';

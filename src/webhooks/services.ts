@@ -2,12 +2,12 @@
 import type { Authenticator } from '../auth/authenticator.ts';
 import type { Users } from '../auth/users/users.ts';
 import { type Config, ConfigError } from '../config/config.ts';
-import type { AuditEvents } from '../database/audit-events.ts';
+import type { AuditEvents } from '../database/audit-only-events.ts';
 import type { Mongo } from '../database/mongo.ts';
 import { type ChangeStamp, SYSTEM_CHANGE_STAMP } from '../database/system-collection.ts';
 import type { Transactions } from '../database/transactions.ts';
 import type { Egress } from '../egress/egress.ts';
-import type { WriteServerLog } from '../events/log/log-callback.ts';
+import type { WriteServerLog } from '../events/log/server-log-forwarder.ts';
 import type { EventServices } from '../events/services.ts';
 import type { Encryption } from '../lib/encryption.ts';
 import type { Policies } from '../policies/policies.ts';

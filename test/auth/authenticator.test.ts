@@ -5,7 +5,7 @@ import { createSecretKey } from 'node:crypto';
 import t from 'tap';
 import { Authenticator, type AuthenticatorDeps } from '../../src/auth/authenticator.ts';
 import { ANONYMOUS, type Principal } from '../../src/auth/identity/principal.ts';
-import { findRevocations } from '../../src/auth/sessions/revocations.ts';
+import { findRevocations } from '../../src/auth/sessions/find-revocations.ts';
 import { StreamReconnectTokens } from '../../src/auth/tokens/stream-reconnect-tokens.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { acting } from '../helpers/principals.ts';

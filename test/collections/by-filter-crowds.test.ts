@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
 import { NO_PRECONDITIONS } from '../../src/collections/store/preconditions.ts';
-import type { RequestedChange } from '../../src/collections/write/change-types.ts';
-import { parseCollectionName } from '../../src/database/collection-names.ts';
+import type { RequestedChange } from '../../src/collections/write/requested-change.ts';
+import { parseCollectionName } from '../../src/database/parse-collection-name.ts';
 import { parseFilterJson } from '../../src/query/parse/parse-filter-json.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { user } from '../helpers/principals.ts';

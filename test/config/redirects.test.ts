@@ -1,6 +1,6 @@
 /** Redirect URLs of a sign-in: exact matches only, of URLs with one spelling only. */
 import t from 'tap';
-import { isAllowedRedirect, redirectIssue } from '../../src/config/redirects.ts';
+import { isAllowedRedirect, redirectIssue } from '../../src/config/redirect-url-check.ts';
 
 const GOOD = [
   'https://app.example.org/done',

@@ -1,5 +1,5 @@
 /** Builds the real app on a real database for one test file, and closes it when the file ends. */
-import '../../src/fastify.ts';
+import '../../src/fastify-types.ts';
 import type { FastifyInstance } from 'fastify';
 import pino from 'pino';
 import type { Test } from 'tap';

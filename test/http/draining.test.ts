@@ -1,5 +1,5 @@
 /** Responses and connections when the server closes. */
-import '../../src/fastify.ts';
+import '../../src/fastify-types.ts';
 import { once } from 'node:events';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import pino from 'pino';

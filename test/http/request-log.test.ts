@@ -1,5 +1,5 @@
 /** The request log: detailed in development, for client developers, and without queries in production. */
-import '../../src/fastify.ts';
+import '../../src/fastify-types.ts';
 import pino from 'pino';
 import t, { type Test } from 'tap';
 import { buildApp } from '../../src/app.ts';

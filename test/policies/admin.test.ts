@@ -1,6 +1,6 @@
 /** Policies over HTTP: stored as data, checked as a whole, versioned, active in every process, simulated. */
 import t from 'tap';
-import { parseCollectionName } from '../../src/database/collection-names.ts';
+import { parseCollectionName } from '../../src/database/parse-collection-name.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { stopEventLog } from '../helpers/events/stop-event-log.ts';
 import { testMongo } from '../helpers/mongo.ts';

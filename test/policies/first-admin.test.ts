@@ -2,7 +2,7 @@
  * In production policies apply from the first administrator on, also in a process that created no administrator itself.
  */
 import t from 'tap';
-import { parseCollectionName } from '../../src/database/collection-names.ts';
+import { parseCollectionName } from '../../src/database/parse-collection-name.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { owner, user } from '../helpers/principals.ts';
 import { until } from '../helpers/until.ts';

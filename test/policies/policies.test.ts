@@ -4,7 +4,7 @@
  */
 import t from 'tap';
 import { ANONYMOUS, type Principal, RESOURCE_ACTIONS } from '../../src/auth/identity/principal.ts';
-import { parseCollectionName } from '../../src/database/collection-names.ts';
+import { parseCollectionName } from '../../src/database/parse-collection-name.ts';
 import { Policies } from '../../src/policies/policies.ts';
 import { toPolicySet } from '../../src/policies/policy-set.ts';
 import type { Resource } from '../../src/policies/scope.ts';

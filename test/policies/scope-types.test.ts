@@ -7,7 +7,7 @@ import type { ManagedUsers } from '../../src/auth/http/managed-users.ts';
 import { ANONYMOUS } from '../../src/auth/identity/principal.ts';
 import type { CollectionAdmin } from '../../src/collections/collection-admin.ts';
 import type { Collections } from '../../src/collections/collections.ts';
-import { type CollectionName, parseCollectionName } from '../../src/database/collection-names.ts';
+import { type CollectionName, parseCollectionName } from '../../src/database/parse-collection-name.ts';
 import type { Files } from '../../src/files/files.ts';
 import { Policies } from '../../src/policies/policies.ts';
 import { castScope } from '../../src/policies/scope.ts';

@@ -36,7 +36,7 @@ import { registerHooks } from 'node:module';
 const urls = [];
 registerHooks({ load: (url, context, next) => { urls.push(url); return next(url, context); } });
 const { href } = new URL('src/', '${new URL('../../', import.meta.url).href}');
-await import(href + 'fastify.ts');
+await import(href + 'fastify-types.ts');
 const loaded = ['services', 'app', 'cli-text', 'commands/commands', 'http/console-log', 'database/embedded/embedded'];
 await Promise.all(loaded.map((name) => import(href + name + '.ts')));
 const { user, system } = process.cpuUsage();

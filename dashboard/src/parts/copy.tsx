@@ -1,8 +1,8 @@
 /** Texts to copy: a command, a secret, an id. */
 import { ActionIcon, Box, Code, CopyButton, Text, Tooltip } from '@mantine/core';
 import { IconCheck, IconCopy } from '@tabler/icons-react';
-import { TOKEN } from './command.ts';
 import classes from './copy.module.css';
+import { TOKEN } from './curl-command.ts';
 import { PageLink } from './page-link.tsx';
 
 interface CopyableProps {

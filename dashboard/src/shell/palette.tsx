@@ -25,8 +25,8 @@ import { useResource, useSession } from '../api/live.ts';
 import { type Rights, useRights } from '../api/rights.ts';
 import { session } from '../api/session.ts';
 import { numberText } from '../parts/numbers.ts';
-import { useFound } from './found.ts';
 import { PAGES } from './navigation.ts';
+import { useFound } from './palette-search.ts';
 
 interface ListedCollection {
   readonly name: string;

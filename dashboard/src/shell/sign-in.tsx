@@ -14,9 +14,9 @@ import {
 } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { returned, signInBy, type UsableProvider, type WaysIn, waysIn } from '../api/by-provider.ts';
 import { useSession } from '../api/live.ts';
 import { canUsePasskeys, provePasskey } from '../api/passkeys.ts';
+import { returned, signInBy, type UsableProvider, type WaysIn, waysIn } from '../api/provider-sign-in.ts';
 import { SERVER } from '../api/server.ts';
 import { session } from '../api/session.ts';
 import { Failure } from '../parts/failure.tsx';

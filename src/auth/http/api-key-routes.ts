@@ -1,6 +1,6 @@
 /** API keys over HTTP for administrators. */
 import type { FastifyInstance } from 'fastify';
-import { isCollectionName } from '../../database/collection-names.ts';
+import { isCollectionName } from '../../database/parse-collection-name.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import { validateBody } from '../../lib/parse-body.ts';
 import { LIST_ERRORS, LIST_PARAMETERS, listResponse, parseListQuery } from '../../openapi/list-query.ts';
@@ -13,9 +13,9 @@ import {
   VALIDATION_ERRORS,
 } from '../../openapi/operation.ts';
 import { idParameter } from '../../openapi/parameters.ts';
+import { createAdminScopeGuard } from '../../policies/admin-scope-guard.ts';
 import { NON_COLLECTION_RESOURCES } from '../../policies/evaluation.ts';
 import type { Policies } from '../../policies/policies.ts';
-import { createAdminScopeGuard } from '../../policies/require-scope.ts';
 import type { Reauthentication } from '../sign-in/reauthentication.ts';
 import type { ManagedApiKeys } from './managed-keys.ts';
 import { CREATE_API_KEY_BODY } from './request-schemas.ts';

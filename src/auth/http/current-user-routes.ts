@@ -31,7 +31,7 @@ import {
   requireMetadataSize,
   requireUser,
   sessionOriginOf,
-} from './request-context.ts';
+} from './request-helpers.ts';
 import { CHANGE_PASSWORD_BODY, REAUTHENTICATE_BODY, UPDATE_CURRENT_USER_BODY } from './request-schemas.ts';
 import {
   CURRENT_API_KEY_SHAPE,

@@ -13,7 +13,7 @@ import type { Reauthentication } from '../sign-in/reauthentication.ts';
 import { type Identities, toIdentityViews } from '../users/identities.ts';
 import type { Users } from '../users/users.ts';
 import { PROVIDER_SIGN_IN_OPERATIONS } from './oauth-openapi.ts';
-import { rejectAllQueryParameters, requireUser, sessionOriginOf } from './request-context.ts';
+import { rejectAllQueryParameters, requireUser, sessionOriginOf } from './request-helpers.ts';
 import { CODE_EXCHANGE_BODY, LINK_IDENTITY_BODY, PROVIDER_LOGOUT_BODY } from './request-schemas.ts';
 
 export interface IdentityRoutesOptions {

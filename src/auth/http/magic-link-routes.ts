@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import type { ServerMode } from '../../config/config.ts';
-import { isCustomSchemeUrl } from '../../config/redirects.ts';
+import { isCustomSchemeUrl } from '../../config/redirect-url-check.ts';
 import { cookieScopeOf } from '../../lib/cookie-scope.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import { validateBody } from '../../lib/parse-body.ts';
@@ -16,7 +16,7 @@ import { createMagicLinkCookie, readMagicLinkCookie } from '../magic-link/magic-
 import { redirectNotAllowed } from '../oauth/provider-errors.ts';
 import { SIGN_IN_PAGE_PATH } from '../oauth/provider-sign-in.ts';
 import type { RedirectAllowlist } from '../providers/redirect-allowlist.ts';
-import { preferredLanguage, rejectAllQueryParameters, sessionOriginOf } from './request-context.ts';
+import { preferredLanguage, rejectAllQueryParameters, sessionOriginOf } from './request-helpers.ts';
 import { EMAIL_SCHEMA, TOKEN_STRING_SCHEMA } from './request-schemas.ts';
 import { SIGN_IN_RESULT_SHAPE } from './response-schemas.ts';
 import { OPEN_APP_PATH } from './verify-and-reset-pages.ts';

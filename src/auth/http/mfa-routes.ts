@@ -20,7 +20,7 @@ import type { FactorSignIn } from '../mfa/factor-sign-in.ts';
 import type { Factors } from '../mfa/totp-factor.ts';
 import type { Reauthentication } from '../sign-in/reauthentication.ts';
 import type { Users } from '../users/users.ts';
-import { rejectAllQueryParameters, requireUser, sessionOriginOf } from './request-context.ts';
+import { rejectAllQueryParameters, requireUser, sessionOriginOf } from './request-helpers.ts';
 import { FACTOR_CODE, FACTOR_LOGIN_BODY } from './request-schemas.ts';
 import { SIGN_IN_RESULT_SHAPE } from './response-schemas.ts';
 

@@ -5,12 +5,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { MillraceError } from '../../lib/errors.ts';
 import { parseQueryParameters, queryString, requestBaseUrl, requireMediaType } from '../../lib/request.ts';
-import type { BrowserRedirect } from '../oauth/authorization-redirect.ts';
+import type { BrowserRedirect } from '../oauth/client-redirect.ts';
 import type { BrowserRequest, ProviderSignIn } from '../oauth/provider-sign-in.ts';
 import type { ProviderLogOut } from '../oauth/rp-logout.ts';
 import { PROVIDER_SIGN_IN_OPERATIONS } from './oauth-openapi.ts';
 import { escapeHtml, type HostedPage, renderHostedPage } from './page-template.ts';
-import { sessionOriginOf } from './request-context.ts';
+import { sessionOriginOf } from './request-helpers.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
 /** Responses of users in many groups reach hundreds of kilobytes. Other forms are small (http/body-parsers.ts). */

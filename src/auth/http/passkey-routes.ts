@@ -21,7 +21,7 @@ import type { PasskeySignIn } from '../passkeys/passkey-sign-in.ts';
 import type { Passkeys } from '../passkeys/passkeys.ts';
 import type { Reauthentication } from '../sign-in/reauthentication.ts';
 import type { Users } from '../users/users.ts';
-import { rejectAllQueryParameters, requireUser, sessionOriginOf } from './request-context.ts';
+import { rejectAllQueryParameters, requireUser, sessionOriginOf } from './request-helpers.ts';
 import {
   PASSKEY_ASSERTION_SCHEMA,
   PASSKEY_NAME,

@@ -16,8 +16,8 @@ import {
 } from '../../openapi/operation.ts';
 import { IF_MATCH, pathParameter } from '../../openapi/parameters.ts';
 import { arraySchema, namedSchema } from '../../openapi/schema.ts';
+import { createAdminScopeGuard } from '../../policies/admin-scope-guard.ts';
 import type { Policies } from '../../policies/policies.ts';
-import { createAdminScopeGuard } from '../../policies/require-scope.ts';
 import { stampFromPrincipal } from '../identity/principal.ts';
 import { checkProvider, PROVIDER_CHECKS } from '../providers/provider-diagnostics.ts';
 import { PROVIDER_BODY } from '../providers/provider-schema.ts';

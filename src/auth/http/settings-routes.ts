@@ -13,8 +13,8 @@ import {
 } from '../../openapi/operation.ts';
 import { IF_MATCH } from '../../openapi/parameters.ts';
 import { namedSchema } from '../../openapi/schema.ts';
+import { createAdminScopeGuard } from '../../policies/admin-scope-guard.ts';
 import type { Policies } from '../../policies/policies.ts';
-import { createAdminScopeGuard } from '../../policies/require-scope.ts';
 import { stampFromPrincipal } from '../identity/principal.ts';
 import type { RedirectAllowlist } from '../providers/redirect-allowlist.ts';
 

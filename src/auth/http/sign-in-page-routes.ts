@@ -1,6 +1,6 @@
 /** Serves the pages behind links in e-mails, and the sign-in page. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { isCustomSchemeUrl } from '../../config/redirects.ts';
+import { isCustomSchemeUrl } from '../../config/redirect-url-check.ts';
 import { parseQueryParameters } from '../../lib/request.ts';
 import { excludeFromOpenApi } from '../../openapi/operation.ts';
 import { redirectNotAllowed } from '../oauth/provider-errors.ts';

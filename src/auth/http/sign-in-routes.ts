@@ -31,7 +31,7 @@ import {
   rejectAllQueryParameters,
   requireMetadataSize,
   sessionOriginOf,
-} from './request-context.ts';
+} from './request-helpers.ts';
 import {
   CODE_EXCHANGE_BODY,
   CONFIRM_PASSWORD_RESET_BODY,

@@ -13,13 +13,13 @@ import {
 } from '../../openapi/operation.ts';
 import { idParameter, queryParameter } from '../../openapi/parameters.ts';
 import { arraySchema } from '../../openapi/schema.ts';
+import { createAdminScopeGuard } from '../../policies/admin-scope-guard.ts';
 import type { Policies } from '../../policies/policies.ts';
-import { createAdminScopeGuard } from '../../policies/require-scope.ts';
 import { toUserView } from '../identity/user.ts';
 import { toIdentityViews } from '../users/identities.ts';
 import type { ManagedUsers } from './managed-users.ts';
 import { PASSKEYS_SHAPE } from './passkey-routes.ts';
-import { requireMetadataSize } from './request-context.ts';
+import { requireMetadataSize } from './request-helpers.ts';
 import { CREATE_USER_BODY, UPDATE_USER_BODY } from './request-schemas.ts';
 import { IDENTITY_SHAPE, SESSION_SHAPE, USER_INPUT_ERRORS, USER_SHAPE } from './response-schemas.ts';
 

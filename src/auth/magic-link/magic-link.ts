@@ -5,13 +5,13 @@
  */
 import { createHmac, randomBytes, randomInt } from 'node:crypto';
 import { clientNetwork } from '../../config/addresses.ts';
-import type { AuditEvents } from '../../database/audit-events.ts';
+import type { AuditEvents } from '../../database/audit-only-events.ts';
 import { actorText } from '../../database/system-collection.ts';
 import type { LanguageCode } from '../../email/locales/locales.ts';
 import type { EmailRow, Outbox, UnrenderedEmail } from '../../email/outbox.ts';
 import { linkExpired, wrongBrowser, wrongEmailCode } from '../identity/auth-errors.ts';
 import { isUnverifiedSignUp, normalizeSignInName, type User, userHasEmail } from '../identity/user.ts';
-import { matchesPkceChallenge, matchesSha256, sha256Base64url } from '../oauth/authorization-request.ts';
+import { matchesPkceChallenge, matchesSha256, sha256Base64url } from '../oauth/pending-provider-sign-in.ts';
 import { changeStampFromOrigin, type SessionOrigin } from '../sessions/session.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import { type LoginThrottle, networkThrottleKey } from '../sign-in/login-throttle.ts';

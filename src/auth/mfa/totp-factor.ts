@@ -4,7 +4,7 @@
  */
 
 import { renderSVG } from 'uqr';
-import type { AuditEvents } from '../../database/audit-events.ts';
+import type { AuditEvents } from '../../database/audit-only-events.ts';
 import type { ChangeStamp } from '../../database/system-collection.ts';
 import { Semaphore } from '../../lib/concurrency/semaphore.ts';
 import { MillraceError } from '../../lib/errors.ts';

@@ -13,12 +13,12 @@ import type { SignIn, SignInResult } from '../sign-in/sign-in.ts';
 import type { OneTimeTokens } from '../tokens/one-time-tokens.ts';
 import type { Identities, IdentityView } from '../users/identities.ts';
 import type { Users } from '../users/users.ts';
+import type { ProviderSignInThrottle } from './oauth-throttle.ts';
 import {
   type AuthorizationCodeData,
   matchesPkceChallenge,
   parseAuthorizationCodeData,
-} from './authorization-request.ts';
-import type { ProviderSignInThrottle } from './oauth-throttle.ts';
+} from './pending-provider-sign-in.ts';
 import { userDisabled } from './provider-users.ts';
 
 /** A code that signs in, or one that links an identity to a signed-in user. */

@@ -3,7 +3,7 @@
  * Each failure is an event, with the reason for administrators.
  */
 import { clientNetwork } from '../../config/addresses.ts';
-import type { AuditEvents } from '../../database/audit-events.ts';
+import type { AuditEvents } from '../../database/audit-only-events.ts';
 import { type ErrorCode, MillraceError } from '../../lib/errors.ts';
 import { changeStampFromOrigin, type SessionOrigin } from '../sessions/session.ts';
 import { type LoginThrottle, networkThrottleKey, type SignInAttempt } from '../sign-in/login-throttle.ts';

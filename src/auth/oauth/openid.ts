@@ -32,13 +32,13 @@ import type { Egress } from '../../egress/egress.ts';
 import { isPlainObject } from '../../lib/plain-object.ts';
 import { type Provider, usesDiscovery } from '../providers/provider.ts';
 import type { ProviderTokenSet } from '../providers/provider-tokens.ts';
+import { accessTokenHash, appleName, idTokenLacksClaims } from './additional-claims.ts';
 import { appleSecret } from './apple-secret.ts';
-import { type AuthorizationRequest, type AuthorizationSecrets, sha256Base64url } from './authorization-request.ts';
 import { fetchOAuthUser } from './github-facebook-userinfo.ts';
 import { toProviderError } from './openid-client-errors.ts';
+import { type AuthorizationRequest, type AuthorizationSecrets, sha256Base64url } from './pending-provider-sign-in.ts';
 import { providerDenied, providerResponseInvalid } from './provider-errors.ts';
 import { usesFormPost } from './state-cookie.ts';
-import { accessTokenHash, appleName, idTokenLacksClaims } from './userinfo.ts';
 import { readEmailClaim, type VerifiedSignIn } from './verified-identity.ts';
 
 /** How long metadata of a provider is cached. */

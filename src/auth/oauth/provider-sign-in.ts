@@ -11,12 +11,9 @@ import type { ProviderTokenVault } from '../providers/provider-tokens.ts';
 import type { SessionOrigin } from '../sessions/session.ts';
 import type { OneTimeTokens } from '../tokens/one-time-tokens.ts';
 import type { AuthorizationCodes } from './authorization-codes.ts';
-import {
-  addQueryParameters,
-  type BrowserRedirect,
-  clientRedirectUrl,
-  redirectOnError,
-} from './authorization-redirect.ts';
+import { addQueryParameters, type BrowserRedirect, clientRedirectUrl, redirectOnError } from './client-redirect.ts';
+import type { ProviderSignInThrottle } from './oauth-throttle.ts';
+import type { OpenIdClient } from './openid.ts';
 import {
   type AuthorizationCodeData,
   type AuthorizationRequest,
@@ -28,9 +25,7 @@ import {
   parseStoredAuthorizationRequest,
   requirePkceChallenge,
   sha256Base64url,
-} from './authorization-request.ts';
-import type { ProviderSignInThrottle } from './oauth-throttle.ts';
-import type { OpenIdClient } from './openid.ts';
+} from './pending-provider-sign-in.ts';
 import { providerNotFound, redirectNotAllowed } from './provider-errors.ts';
 import { type ProviderUsers, requireAllowedIdentity } from './provider-users.ts';
 import type { ProviderRedirect, SamlSignInAdapter } from './saml-sign-in-adapter.ts';

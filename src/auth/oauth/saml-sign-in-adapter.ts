@@ -1,7 +1,7 @@
 /** What a sign-in needs of SAML. An interface, because the folder `saml` imports this one. */
 import type { Provider } from '../providers/provider.ts';
-import type { BrowserRedirect } from './authorization-redirect.ts';
-import type { AuthorizationRequest, AuthorizationSecrets } from './authorization-request.ts';
+import type { BrowserRedirect } from './client-redirect.ts';
+import type { AuthorizationRequest, AuthorizationSecrets } from './pending-provider-sign-in.ts';
 import type { VerifiedIdentity } from './verified-identity.ts';
 
 /** Where the browser goes to sign in at a provider, and what it posts there. */

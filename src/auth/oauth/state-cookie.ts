@@ -5,7 +5,7 @@
  */
 import { type CookieScope, cookieName } from '../../lib/cookie-scope.ts';
 import type { Provider } from '../providers/provider.ts';
-import { sha256Base64url } from './authorization-request.ts';
+import { sha256Base64url } from './pending-provider-sign-in.ts';
 
 const STEM = 'millrace-flow-';
 const MAX_AGE_S = 600;

@@ -3,7 +3,7 @@
  * bound to its session or ticket.
  */
 import { hash } from 'node:crypto';
-import type { AuditEvents } from '../../database/audit-events.ts';
+import type { AuditEvents } from '../../database/audit-only-events.ts';
 import type { ChangeStamp } from '../../database/system-collection.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import type { User } from '../identity/user.ts';

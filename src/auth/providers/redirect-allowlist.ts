@@ -3,7 +3,7 @@
  * allow at run time, active in every process within a second.
  */
 import type { ServerMode } from '../../config/config.ts';
-import { isAllowedRedirect, redirectIssue } from '../../config/redirects.ts';
+import { isAllowedRedirect, redirectIssue } from '../../config/redirect-url-check.ts';
 import type { ChangeStamp } from '../../database/system-collection.ts';
 import { SETTINGS_COLLECTION } from '../../database/system-collection.ts';
 import { Reloader } from '../../lib/concurrency/reloader.ts';

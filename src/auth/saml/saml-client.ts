@@ -8,7 +8,7 @@ import type { XmlElement } from '@xmldom/xmldom';
 import { decrypt } from 'xml-encryption';
 import type { Mongo } from '../../database/mongo.ts';
 import { identityId } from '../identity/provider-identity.ts';
-import type { AuthorizationRequest, AuthorizationSecrets } from '../oauth/authorization-request.ts';
+import type { AuthorizationRequest, AuthorizationSecrets } from '../oauth/pending-provider-sign-in.ts';
 import { providerDenied, providerResponseInvalid } from '../oauth/provider-errors.ts';
 import type { SamlLogoutMessage } from '../oauth/rp-logout.ts';
 import type { ProviderRedirect } from '../oauth/saml-sign-in-adapter.ts';

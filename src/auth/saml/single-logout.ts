@@ -3,7 +3,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { actorText } from '../../database/system-collection.ts';
-import { clientRedirectUrl } from '../oauth/authorization-redirect.ts';
+import { clientRedirectUrl } from '../oauth/client-redirect.ts';
 import { providerResponseInvalid } from '../oauth/provider-errors.ts';
 import type { SamlLogoutMessage } from '../oauth/rp-logout.ts';
 import type { Provider } from '../providers/provider.ts';

@@ -3,7 +3,7 @@
  * principal with the right to.
  */
 import { clientNetwork } from '../../config/addresses.ts';
-import type { AuditEvents } from '../../database/audit-events.ts';
+import type { AuditEvents } from '../../database/audit-only-events.ts';
 import { actorText, type ChangeStamp, newDocumentMeta } from '../../database/system-collection.ts';
 import { invalidToken } from '../identity/auth-errors.ts';
 import type { User } from '../identity/user.ts';

@@ -2,7 +2,7 @@
  * What the holder of an e-mail address can do by e-mail: request the link that verifies it, and set a new password. The
  * responses do not reveal whether an address has a user.
  */
-import type { AuditEvents } from '../../database/audit-events.ts';
+import type { AuditEvents } from '../../database/audit-only-events.ts';
 import { actorText, type ChangeStamp } from '../../database/system-collection.ts';
 import type { LanguageCode } from '../../email/locales/locales.ts';
 import type { EmailRow, Outbox, UnrenderedEmail } from '../../email/outbox.ts';

@@ -3,7 +3,7 @@
  * settings, or by a script; never by signing up first.
  */
 import type { ServerMode } from '../../config/config.ts';
-import type { AuditEvents } from '../../database/audit-events.ts';
+import type { AuditEvents } from '../../database/audit-only-events.ts';
 import { SYSTEM_CHANGE_STAMP } from '../../database/system-collection.ts';
 import { linkExpired } from '../identity/auth-errors.ts';
 import { normalizeSignInName, type User } from '../identity/user.ts';

@@ -2,7 +2,7 @@
  * Sign-up, and sign-in with a password. Also the check of the current password before a signed-in user changes an
  * e-mail address or a password. Every failure gets the same response, after the same time.
  */
-import type { AuditEvents } from '../../database/audit-events.ts';
+import type { AuditEvents } from '../../database/audit-only-events.ts';
 import { actorText } from '../../database/system-collection.ts';
 import type { LanguageCode } from '../../email/locales/locales.ts';
 import { invalidCredentials, invalidToken, passwordNotSet, registrationClosed } from '../identity/auth-errors.ts';

@@ -6,7 +6,7 @@
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import Type, { type Static } from 'typebox';
 import { Check } from 'typebox/schema';
-import type { SigningKeys } from '../../lib/signing-keys.ts';
+import type { SigningKeys } from '../../lib/hmac-signing-keys.ts';
 
 /** How long a stream lasts with all its interruptions, in milliseconds. */
 export const STREAM_LIFETIME_MS = 24 * 3_600_000;

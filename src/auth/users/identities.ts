@@ -1,5 +1,5 @@
 /** The identities of a user: linking, listing and unlinking them, but never the last way to sign in. */
-import type { AuditEvents } from '../../database/audit-events.ts';
+import type { AuditEvents } from '../../database/audit-only-events.ts';
 import type { ChangeStamp } from '../../database/system-collection.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import { type ProviderIdentity, parseIdentityId } from '../identity/provider-identity.ts';

@@ -5,8 +5,8 @@
  */
 import { MillraceError } from '../../lib/errors.ts';
 import { queryString, type RequestLike } from '../../lib/request.ts';
-import { parseQueryString } from '../../query/parse/parameters.ts';
 import { parseQuery, RESERVED_PARAMETERS } from '../../query/parse/parse-query.ts';
+import { parseQueryString } from '../../query/parse/parse-query-string.ts';
 import type { BulkTarget } from '../bulk-filter.ts';
 import { parsePrefer } from './prefer.ts';
 import { rejectPreconditions } from './request-body.ts';

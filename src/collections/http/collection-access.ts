@@ -4,11 +4,11 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Principal, ResourceAction } from '../../auth/identity/principal.ts';
-import { type CollectionName, parseCollectionName } from '../../database/collection-names.ts';
+import { type CollectionName, parseCollectionName } from '../../database/parse-collection-name.ts';
 import type { Policies } from '../../policies/policies.ts';
 import type { StreamedResponses } from '../../policies/revalidation/streamed-responses.ts';
 import type { Scope, ScopeAction } from '../../policies/scope.ts';
-import type { QueryParameter } from '../../query/parse/parameters.ts';
+import type { QueryParameter } from '../../query/parse/parse-query-string.ts';
 import type { Collections } from '../collections.ts';
 
 export interface CollectionRoutesOptions {

@@ -1,15 +1,19 @@
 /** The collections of the instance and their indexes over HTTP: listing, dropping and renaming, and replacing indexes. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
-import { COLLECTION_PARAMETER, isForeignCollectionName, parseCollectionName } from '../../database/collection-names.ts';
+import {
+  COLLECTION_PARAMETER,
+  isForeignCollectionName,
+  parseCollectionName,
+} from '../../database/parse-collection-name.ts';
 import { type ErrorCode, MillraceError } from '../../lib/errors.ts';
 import { validateBody } from '../../lib/parse-body.ts';
 import { parseQueryParameters, requireMediaType } from '../../lib/request.ts';
 import { declareOperation, jsonBody, jsonResponse, QUERY_PARAMETER_ERRORS } from '../../openapi/operation.ts';
 import { pathParameter, queryParameter } from '../../openapi/parameters.ts';
 import { arraySchema, namedSchema } from '../../openapi/schema.ts';
+import { createAdminScopeGuard } from '../../policies/admin-scope-guard.ts';
 import type { Policies } from '../../policies/policies.ts';
-import { createAdminScopeGuard } from '../../policies/require-scope.ts';
 import { COLLECTION_TYPES, type CollectionAdmin } from '../collection-admin.ts';
 import { INDEX_LIST_SCHEMA, INDEX_SCHEMA, parseIndexes } from '../index-plan.ts';
 import type { Indexes } from '../indexes.ts';

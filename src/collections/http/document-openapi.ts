@@ -1,7 +1,7 @@
 /** Operations on documents in the OpenAPI document: for any collection, and for each existing one. */
 import Type from 'typebox';
-import { COLLECTION_PARAMETER } from '../../database/collection-names.ts';
-import { DOCUMENT_BODY_SCHEMA, NEW_DOCUMENT_SCHEMA } from '../../database/json/document-schemas.ts';
+import { DOCUMENT_BODY_SCHEMA, NEW_DOCUMENT_SCHEMA } from '../../database/json/document-openapi-schemas.ts';
+import { COLLECTION_PARAMETER } from '../../database/parse-collection-name.ts';
 import type { ErrorCode } from '../../lib/errors.ts';
 import {
   type ApiResponse,

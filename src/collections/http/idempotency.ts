@@ -6,7 +6,7 @@ import { hash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { type Principal, toActorId } from '../../auth/identity/principal.ts';
 import { clientNetwork } from '../../config/addresses.ts';
-import { isCollectionName } from '../../database/collection-names.ts';
+import { isCollectionName } from '../../database/parse-collection-name.ts';
 import { ERRORS, MillraceError } from '../../lib/errors.ts';
 import type { Policies } from '../../policies/policies.ts';
 import { hidesFields, includesAllDocuments } from '../../policies/scope-filter.ts';

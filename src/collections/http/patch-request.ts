@@ -3,7 +3,7 @@ import { type RequestLike, requireBody, requireMediaType } from '../../lib/reque
 import { applyJsonPatch, type JsonPatch, parseJsonPatch } from '../patch/json-patch.ts';
 import { PATCH_MEDIA_TYPES } from '../patch/patch-bodies.ts';
 import { applyUpdate, parseUpdate } from '../patch/update.ts';
-import type { FieldPath, RequestedChange } from '../write/change-types.ts';
+import type { FieldPath, RequestedChange } from '../write/requested-change.ts';
 import { parseObjectBody } from './request-body.ts';
 
 /**

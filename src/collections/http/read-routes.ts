@@ -1,17 +1,17 @@
 /** Read routes: lists by URL or by `_query` body, and single documents. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { clientLimitKey } from '../../auth/identity/principal.ts';
-import type { CollectionName } from '../../database/collection-names.ts';
 import { encodeDocumentJson } from '../../database/json/json.ts';
+import type { CollectionName } from '../../database/parse-collection-name.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import { parseQueryParameters, queryString, requireMediaType } from '../../lib/request.ts';
 import type { Policies } from '../../policies/policies.ts';
 import type { RightsAtRequestStart } from '../../policies/revalidation/revalidation.ts';
 import type { Scope } from '../../policies/scope.ts';
 import { requireFilterableFields } from '../../policies/scope-filter.ts';
-import { type FieldSelection, includesMeta } from '../../query/evaluate/fields.ts';
-import { parseQueryString } from '../../query/parse/parameters.ts';
+import { type FieldSelection, includesMeta } from '../../query/evaluate/field-selection.ts';
 import { parseQuery, parseQueryJson } from '../../query/parse/parse-query.ts';
+import { parseQueryString } from '../../query/parse/parse-query-string.ts';
 import type { Query } from '../../query/parse/query.ts';
 import { type PermittedExpansion, toPermittedExpansions } from '../read/expansion.ts';
 import { selectFieldsForExpand, selectStoredFields, withWholeMeta } from '../read/field-selection.ts';

@@ -3,7 +3,7 @@
  * with an idempotency key or inside a batch, by the same rules. The order of the checks matters: a client without
  * rights cannot learn what exists.
  */
-import type { CollectionName } from '../../database/collection-names.ts';
+import type { CollectionName } from '../../database/parse-collection-name.ts';
 import { mapCooperatively } from '../../lib/concurrency/cooperative-yield.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import { booleanParameter, parseQueryParameters, type RequestLike, requireMediaType } from '../../lib/request.ts';

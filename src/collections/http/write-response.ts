@@ -6,7 +6,7 @@ import type { FastifyReply } from 'fastify';
 import { encodeDocumentJson, JsonListEncoder } from '../../database/json/json.ts';
 import type { RequestLike } from '../../lib/request.ts';
 import type { WrittenDocument } from '../read/document-view.ts';
-import type { EtagDocument } from '../store/stored-document.ts';
+import type { EtagDocument } from '../store/etag-document.ts';
 import { parsePrefer } from './prefer.ts';
 
 export const JSON_CONTENT_TYPE = 'application/json; charset=utf-8';

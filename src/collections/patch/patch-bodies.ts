@@ -2,7 +2,7 @@
  * The media types of a PATCH with the schemas of their bodies: the one list that the body parser, the routes and the
  * OpenAPI document use.
  */
-import { DOCUMENT_BODY_SCHEMA } from '../../database/json/document-schemas.ts';
+import { DOCUMENT_BODY_SCHEMA } from '../../database/json/document-openapi-schemas.ts';
 import { namedSchema } from '../../openapi/schema.ts';
 import { JSON_PATCH_OPS } from './json-patch.ts';
 import { UPDATE_OPERATORS } from './update-operators.ts';

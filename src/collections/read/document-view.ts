@@ -14,8 +14,8 @@ import {
   uniformVisibleFields,
   visibleFieldTree,
 } from '../../policies/scope-filter.ts';
+import type { EtagDocument } from '../store/etag-document.ts';
 import { documentTag, HIDDEN_DOCUMENT_TAG } from '../store/preconditions.ts';
-import type { EtagDocument } from '../store/stored-document.ts';
 
 /**
  * @param reader null when nothing may be read

@@ -5,13 +5,13 @@
  */
 import { setImmediate as otherWork } from 'node:timers/promises';
 import { decodeNamedFields } from '../../database/bson/partial-decode.ts';
-import { type CollectionName, parseCollectionName } from '../../database/collection-names.ts';
 import { idCandidates, idFromText, idText } from '../../database/json/ids.ts';
 import { encodeDocumentJson } from '../../database/json/json.ts';
+import { type CollectionName, parseCollectionName } from '../../database/parse-collection-name.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import type { Scope } from '../../policies/scope.ts';
 import { toDatabaseFilter } from '../../policies/scope-filter.ts';
-import type { FieldSelection } from '../../query/evaluate/fields.ts';
+import type { FieldSelection } from '../../query/evaluate/field-selection.ts';
 import { clientPath, isArrayPosition, splitPath } from '../../query/field-paths.ts';
 import type { Expansion as Wish } from '../../query/parse/query.ts';
 import type { DocumentStore } from '../store/store.ts';

@@ -3,7 +3,7 @@
  * `_meta` of a document that another program wrote.
  */
 import { selectBsonFields } from '../../policies/fields/select-bson-fields.ts';
-import { addRequiredFields, type FieldSelection, toFieldTree } from '../../query/evaluate/fields.ts';
+import { addRequiredFields, type FieldSelection, toFieldTree } from '../../query/evaluate/field-selection.ts';
 import type { Expansion } from '../../query/parse/query.ts';
 
 const META = '_meta';

@@ -11,8 +11,8 @@ import {
   requireSelectableFields,
   uniformVisibleFields,
 } from '../../policies/scope-filter.ts';
+import { type FieldSelection, isProjectable, toFieldTree } from '../../query/evaluate/field-selection.ts';
 import { createFieldTree, type FieldTree, intersectFieldTrees } from '../../query/evaluate/field-tree.ts';
-import { type FieldSelection, isProjectable, toFieldTree } from '../../query/evaluate/fields.ts';
 import { joinPath } from '../../query/field-paths.ts';
 import { visibleDocumentBson } from './document-view.ts';
 import { selectStoredFields } from './field-selection.ts';

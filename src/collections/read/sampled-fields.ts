@@ -5,7 +5,7 @@
  */
 import type { Document } from 'mongodb';
 import { decodeDocument } from '../../database/bson/stored-document.ts';
-import type { CollectionName } from '../../database/collection-names.ts';
+import type { CollectionName } from '../../database/parse-collection-name.ts';
 import { mapCooperatively } from '../../lib/concurrency/cooperative-yield.ts';
 import type { Scope } from '../../policies/scope.ts';
 import { isInScope, restrictFilterToScopes, toDatabaseFilter } from '../../policies/scope-filter.ts';

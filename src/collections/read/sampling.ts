@@ -3,8 +3,8 @@
  * in bytes, and states whether it is complete.
  */
 import type { Document } from 'mongodb';
-import type { CollectionName } from '../../database/collection-names.ts';
 import { storedIdKey } from '../../database/json/transcode-document.ts';
+import type { CollectionName } from '../../database/parse-collection-name.ts';
 import { mapCooperatively } from '../../lib/concurrency/cooperative-yield.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import { filterByScope } from '../../policies/recheck-in-memory.ts';

@@ -3,15 +3,15 @@
  * OpenAPI document, and for the types that editors complete from.
  */
 import type { Principal } from '../../auth/identity/principal.ts';
-import type { CollectionName } from '../../database/collection-names.ts';
+import type { CollectionName } from '../../database/parse-collection-name.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import type { Policies } from '../../policies/policies.ts';
 import type { Scope } from '../../policies/scope.ts';
 import { parseQuery } from '../../query/parse/parse-query.ts';
 import type { CollectionRegistry } from '../collection-registry.ts';
 import type { Collections } from '../collections.ts';
-import { toFieldSchemas } from './field-schemas.ts';
-import { inferFields } from './field-shapes.ts';
+import { inferFields } from './infer-fields.ts';
+import { toFieldSchemas } from './inferred-field-schemas.ts';
 
 const SAMPLE = 20;
 /** Larger documents are skipped. */

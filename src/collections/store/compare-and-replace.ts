@@ -6,7 +6,7 @@ import type { AnyBulkWriteOperation, ClientSession, Document, Filter } from 'mon
 import type { OrderedDocument } from '../../database/bson/stored-document.ts';
 import type { RequestStamp } from '../../database/system-collection.ts';
 import { isPlainObject } from '../../lib/plain-object.ts';
-import { type DocumentChange, getField, needsFullReplacement } from './field-order.ts';
+import { type DocumentChange, getField, needsFullReplacement } from './needs-full-replacement.ts';
 
 /** Ids are of any type here; the driver's own type knows ObjectId only. */
 export function idFilter(id: unknown): Document {

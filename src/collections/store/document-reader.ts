@@ -2,8 +2,8 @@
  * Reads of users' collections, implemented separately (store.ts) and inside an open transaction (transaction-reader.ts).
  */
 import type { Document, Filter } from 'mongodb';
-import type { CollectionName } from '../../database/collection-names.ts';
 import type { FirstBatch, RawFindOptions } from '../../database/cursors/find-raw.ts';
+import type { CollectionName } from '../../database/parse-collection-name.ts';
 
 /** Documents of one driver batch; the server cuts a batch at 16 MB, too. */
 export const READ_BATCH_SIZE = 1_000;

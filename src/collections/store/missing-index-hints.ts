@@ -3,8 +3,8 @@
  * not decide, the database explains the query once, later, in the background.
  */
 import type { Document } from 'mongodb';
-import type { CollectionName } from '../../database/collection-names.ts';
 import type { Mongo } from '../../database/mongo.ts';
+import type { CollectionName } from '../../database/parse-collection-name.ts';
 import type { Filter } from '../../query/filter.ts';
 import { sortWithoutId } from '../../query/page/page-without-id-index.ts';
 import { type Sort, toMongoSort } from '../../query/page/sort.ts';

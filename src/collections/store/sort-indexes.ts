@@ -3,9 +3,9 @@
  * be requested in an order that an index has. Outdated knowledge costs time but makes no page wrong.
  */
 import type { Document } from 'mongodb';
-import type { CollectionName } from '../../database/collection-names.ts';
 import { MONGO_ERROR_CODES, mongoErrorCode } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
+import type { CollectionName } from '../../database/parse-collection-name.ts';
 import { sortWithoutId } from '../../query/page/page-without-id-index.ts';
 import type { Sort } from '../../query/page/sort.ts';
 import type { SuggestedIndex } from './suggest-index.ts';

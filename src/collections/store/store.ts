@@ -8,7 +8,6 @@ import type { ClientSession, Document, Filter } from 'mongodb';
 import { MongoBulkWriteError, ObjectId } from 'mongodb';
 import { decodeNamedFields } from '../../database/bson/partial-decode.ts';
 import { decodeDocumentId, type OrderedDocument } from '../../database/bson/stored-document.ts';
-import type { CollectionName } from '../../database/collection-names.ts';
 import { requireRawBson } from '../../database/cursors/cursor-reply.ts';
 import {
   type FirstBatch,
@@ -21,8 +20,19 @@ import {
 } from '../../database/cursors/find-raw.ts';
 import { translateError, withTranslatedErrors } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
+import type { CollectionName } from '../../database/parse-collection-name.ts';
 import type { RequestStamp } from '../../database/system-collection.ts';
 import { RequestCoalescer } from '../../lib/concurrency/coalescer.ts';
+import {
+  findByIdsOptions,
+  findEach,
+  type InsertRequest,
+  insertEach,
+  type ReadByIdRequest,
+  type Replacement,
+  replaceEach,
+  replaceOneIfUnchanged,
+} from './batched-database-calls.ts';
 import {
   combineFilters,
   hasContentBesidesId,
@@ -34,18 +44,8 @@ import {
   unconditionalReplaceOperation,
 } from './compare-and-replace.ts';
 import { type DocumentReader, READ_BATCH_SIZE, type ReadOptions } from './document-reader.ts';
-import { needsFullReplacement } from './field-order.ts';
+import { needsFullReplacement } from './needs-full-replacement.ts';
 import { NO_PRECONDITIONS, type Preconditions } from './preconditions.ts';
-import {
-  findByIdsOptions,
-  findEach,
-  type InsertRequest,
-  insertEach,
-  type ReadByIdRequest,
-  type Replacement,
-  replaceEach,
-  replaceOneIfUnchanged,
-} from './shared-calls.ts';
 import type { StoredChange } from './stored-change.ts';
 import { TransactionReader } from './transaction-reader.ts';
 import { addViolatedIndexKeys, withViolatedIndex } from './violated-index.ts';

@@ -13,9 +13,9 @@ import {
 } from '../../database/bson/stored-document.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import { SERVER_FIELDS } from '../../lib/server-fields.ts';
-import type { RequestedChange } from '../write/change-types.ts';
-import type { DocumentChange } from './field-order.ts';
-import { type EtagDocument, encodeStoredDocument, withEtag } from './stored-document.ts';
+import type { RequestedChange } from '../write/requested-change.ts';
+import { type EtagDocument, encodeStoredDocument, withEtag } from './etag-document.ts';
+import type { DocumentChange } from './needs-full-replacement.ts';
 
 /** Size of both states of a document, old and new, that fit into one command of the database. */
 export const MAX_COMPARED_BYTES = 15 * 1024 * 1024;

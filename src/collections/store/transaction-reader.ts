@@ -3,7 +3,6 @@
  * Nothing is shared with other requests or retried, because a transaction ends with its first error.
  */
 import type { ClientSession, Document, Filter } from 'mongodb';
-import type { CollectionName } from '../../database/collection-names.ts';
 import { requireRawBson } from '../../database/cursors/cursor-reply.ts';
 import {
   createFindCursor,
@@ -13,6 +12,7 @@ import {
 } from '../../database/cursors/find-raw.ts';
 import { translateError, withTranslatedErrors } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
+import type { CollectionName } from '../../database/parse-collection-name.ts';
 import { idFilter } from './compare-and-replace.ts';
 import { type DocumentReader, READ_BATCH_SIZE, type ReadOptions } from './document-reader.ts';
 

@@ -31,7 +31,6 @@ import {
   type WriteAttribution,
   withoutServerFields,
 } from './build-document.ts';
-import type { FieldPath, RequestedChange } from './change-types.ts';
 import {
   fieldNotWritable,
   mergePermittedFields,
@@ -39,6 +38,7 @@ import {
   requireWritableFields,
   restoreKeptFields,
 } from './field-rules.ts';
+import type { FieldPath, RequestedChange } from './requested-change.ts';
 
 type Given = ReadonlyMap<string, unknown>;
 

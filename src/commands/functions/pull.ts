@@ -2,7 +2,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import Type from 'typebox';
-import { isScriptPath } from '../../functions/plugins/manifest/script-limits.ts';
+import { isScriptPath } from '../../functions/plugins/manifest/script-validation.ts';
 import type { RemoteServer } from '../remote/remote.ts';
 import { displayPath, writeFiles } from './plugin-folder.ts';
 

@@ -1,7 +1,7 @@
 /** Command-line arguments of commands that talk to a running Millrace: options, positional arguments, and the server. */
 import { parseArgs } from 'node:util';
 import type { Environment } from '../../config/config.ts';
-import { waitForStopSignal } from '../../lib/stop-signal.ts';
+import { waitForStopSignal } from '../../lib/wait-for-stop-signal.ts';
 import { RemoteServer } from './remote.ts';
 
 export const TEXT_OPTION = { type: 'string' } as const;

@@ -3,7 +3,7 @@
  * int64, int64 over int32; an int32 that overflows becomes an int64, an int64 that overflows is rejected.
  */
 import { Decimal128, Double, Int32, Long, Timestamp } from 'mongodb';
-import { addDecimals, decimalFromDouble, multiplyDecimals } from './decimal.ts';
+import { addDecimals, decimalFromDouble, multiplyDecimals } from './decimal-arithmetic.ts';
 
 /** A number with its stored type. */
 export type StoredNumber = Int32 | Double | Long | Decimal128;

@@ -10,7 +10,6 @@ import { runCooperatively } from '../../lib/concurrency/cooperative-yield.ts';
 import { isPlainObject } from '../../lib/plain-object.ts';
 import { translateError } from '../errors.ts';
 import * as bson from './bson-bytes.ts';
-import { asBuffer, rawFields } from './raw-bson.ts';
 import {
   decodeBsonDocument,
   decodeBsonValue,
@@ -19,9 +18,10 @@ import {
   MAP_BUILDER,
   OBJECT_BUILDER,
   type OrderedDocument,
-} from './stored-values.ts';
+} from './decode-bson-document.ts';
+import { asBuffer, rawFields } from './raw-bson.ts';
 
-export type { OrderedDocument } from './stored-values.ts';
+export type { OrderedDocument } from './decode-bson-document.ts';
 
 /**
  * Reads a stored document exactly: numbers as Int32, Double, Long and Decimal128, dates as Date, everything else as the

@@ -5,7 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Db, type Document, MongoClient, MongoNetworkError, MongoServerError } from 'mongodb';
 import { MillraceError } from '../../lib/errors.ts';
-import '../closed-sockets.ts';
+import '../mongodb-driver-patch.ts';
 import { DATABASE_USER, type EmbeddedCredentials } from './credentials.ts';
 
 const POLL_MS = 10;

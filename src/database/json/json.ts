@@ -5,7 +5,7 @@
 import { ByteOutput } from './byte-output.ts';
 import type { WireOptions } from './to-wire.ts';
 import { appendDocumentJson } from './transcode-document.ts';
-import { writeAscii } from './write-text.ts';
+import { writeAscii } from './write-json-string.ts';
 
 export { parseStrictJson } from './parse-json.ts';
 export { toWireDocument } from './to-wire.ts';

@@ -10,8 +10,8 @@ import { decodeDocument } from '../bson/stored-document.ts';
 import type { ByteOutput } from './byte-output.ts';
 import { idText } from './ids.ts';
 import { MAX_JSON_GROWTH, writeJsonFields, writeJsonValue } from './transcode.ts';
+import { writeJsonString, writeRawBytes } from './write-json-string.ts';
 import { writeInteger } from './write-numbers.ts';
-import { writeJsonString, writeRawBytes } from './write-text.ts';
 
 const COMMA = 0x2c;
 const ID = Buffer.from('_id');

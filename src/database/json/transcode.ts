@@ -5,6 +5,14 @@
 import { Binary, Decimal128 } from 'mongodb';
 import * as bson from '../bson/bson-bytes.ts';
 import {
+  copyUnescapedBytes,
+  writeAscii,
+  writeHex,
+  writeJsonString,
+  writeRawBytes,
+  writeUtf8String,
+} from './write-json-string.ts';
+import {
   isShortDouble,
   writeDate,
   writeDouble,
@@ -12,14 +20,6 @@ import {
   writeInteger,
   writeNumbersAsJson,
 } from './write-numbers.ts';
-import {
-  copyUnescapedBytes,
-  writeAscii,
-  writeHex,
-  writeJsonString,
-  writeRawBytes,
-  writeUtf8String,
-} from './write-text.ts';
 
 const COMMA = 0x2c;
 const COLON = 0x3a;

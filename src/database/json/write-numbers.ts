@@ -2,7 +2,7 @@
  * Numbers and dates as JSON text, byte by byte into a buffer that is known to be large enough. The text is exactly that
  * of `JSON.stringify` and `toISOString`; in the common cases no string is created.
  */
-import { writeAscii, writeRawBytes } from './write-text.ts';
+import { writeAscii, writeRawBytes } from './write-json-string.ts';
 
 const ZERO = 0x30;
 const BILLION = 1_000_000_000;

@@ -1,6 +1,6 @@
 /** E-mail templates and sent e-mails over HTTP, for administrators. */
 import type { FastifyInstance } from 'fastify';
-import { requireUser } from '../../auth/http/request-context.ts';
+import { requireUser } from '../../auth/http/request-helpers.ts';
 import { stampFromPrincipal } from '../../auth/identity/principal.ts';
 import type { Reauthentication } from '../../auth/sign-in/reauthentication.ts';
 import type { Users } from '../../auth/users/users.ts';
@@ -18,8 +18,8 @@ import {
 } from '../../openapi/operation.ts';
 import { pathParameter, queryParameter } from '../../openapi/parameters.ts';
 import { arraySchema, namedSchema } from '../../openapi/schema.ts';
+import { createAdminScopeGuard } from '../../policies/admin-scope-guard.ts';
 import type { Policies } from '../../policies/policies.ts';
-import { createAdminScopeGuard } from '../../policies/require-scope.ts';
 import {
   commonTemplateValues,
   defaultEmailTemplate,

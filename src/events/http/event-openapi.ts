@@ -1,6 +1,6 @@
 /** The operations of the events API in the OpenAPI document, and the schema of an event. */
 import Type from 'typebox';
-import { COLLECTION_PARAMETER } from '../../database/collection-names.ts';
+import { COLLECTION_PARAMETER } from '../../database/parse-collection-name.ts';
 import type { ErrorCode } from '../../lib/errors.ts';
 import { type ApiResponse, declareOperation } from '../../openapi/operation.ts';
 import { idParameter, type Parameter, queryParameter } from '../../openapi/parameters.ts';

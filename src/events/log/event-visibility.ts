@@ -2,7 +2,7 @@
  * The resources that a policy must allow to read before a row is visible: its collection, all events, or the users of
  * others.
  */
-import { isCollectionName } from '../../database/collection-names.ts';
+import { isCollectionName } from '../../database/parse-collection-name.ts';
 import { isSystemCollection, SYSTEM_COLLECTIONS, SYSTEM_EVENT_TYPES } from '../../lib/event-types.ts';
 import type { Resource } from '../../policies/scope.ts';
 import { systemEventType } from './event.ts';

@@ -4,10 +4,10 @@
  */
 import { changedFieldNames } from '../../database/bson/raw-bson.ts';
 import { decodeDocument } from '../../database/bson/stored-document.ts';
-import type { CollectionName } from '../../database/collection-names.ts';
 import { idText } from '../../database/json/ids.ts';
 import { encodeDocumentJson, toWireDocument } from '../../database/json/json.ts';
 import { storedRevision } from '../../database/json/transcode-document.ts';
+import type { CollectionName } from '../../database/parse-collection-name.ts';
 import {
   EVENT_VERBS,
   type EventVerb,

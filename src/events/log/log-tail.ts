@@ -5,12 +5,12 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { readChangeStream } from '../../database/cursors/change-stream.ts';
+import { changeStreamStartTime } from './change-stream-start-time.ts';
 import type { EventLog } from './event-log.ts';
-import type { WriteServerLog } from './log-callback.ts';
 import { decodeLogRow, type LogRow } from './log-row.ts';
-import { changeStreamStartTime } from './next-cluster-time.ts';
 import type { LogPosition } from './position.ts';
 import { RingBuffer } from './ring-buffer.ts';
+import type { WriteServerLog } from './server-log-forwarder.ts';
 
 const READ_ROWS = 1000;
 /** Maximum rows of an unfinished transaction that are held back; a longer one is passed to readers in parts. */

@@ -6,11 +6,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Collection, Db } from 'mongodb';
 import type { EventLog } from '../log/event-log.ts';
-import type { WriteServerLog } from '../log/log-callback.ts';
 import type { LogRow } from '../log/log-row.ts';
 import type { LogTail } from '../log/log-tail.ts';
 import { formatPosition, type LogPosition } from '../log/position.ts';
 import { backoffDelayMs, classifyError } from '../log/recorder-errors.ts';
+import type { WriteServerLog } from '../log/server-log-forwarder.ts';
 
 const BATCH_ROWS = 200;
 /** How often a process that must not consume checks again, in milliseconds; it needs no database command. */

@@ -1,11 +1,11 @@
 /** The history of one document: its events, newest first, in pages. */
 import type { FairSemaphore } from '../../lib/concurrency/fair-semaphore.ts';
 import type { ScheduledTask } from '../../query/evaluate/fair-scheduler.ts';
-import { type DocumentHistoryPage, readDocumentRows } from '../log/document-rows.ts';
 import type { EventLog } from '../log/event-log.ts';
 import { type LogRow, rowBytesWithDocument } from '../log/log-row.ts';
 import type { LogTail } from '../log/log-tail.ts';
 import { formatPosition } from '../log/position.ts';
+import { type DocumentHistoryPage, readDocumentRows } from '../log/read-document-rows.ts';
 
 /** A page ends after this time, in milliseconds; the next one continues. */
 const PAGE_MS = 1_000;

@@ -3,7 +3,7 @@
  * make the server scan for events that it must not see.
  */
 import type { Principal } from '../../auth/identity/principal.ts';
-import { type CollectionName, isCollectionName } from '../../database/collection-names.ts';
+import { type CollectionName, isCollectionName } from '../../database/parse-collection-name.ts';
 import { SYSTEM_EVENT_TYPES } from '../../lib/event-types.ts';
 import type { Policies } from '../../policies/policies.ts';
 import { collectionEventTypes } from '../log/event.ts';

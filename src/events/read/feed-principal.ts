@@ -4,7 +4,7 @@
  */
 import type { Authenticator } from '../../auth/authenticator.ts';
 import type { RequestPrincipal } from '../../auth/identity/principal.ts';
-import type { ImpersonationService, RequestPrincipals } from '../../policies/revalidation/impersonation.ts';
+import type { ImpersonationService, RequestPrincipals } from '../../policies/impersonation.ts';
 
 export interface FeedPrincipal {
   /** The current principal. Throws or rejects with the authenticator's error if it is no longer valid. */

@@ -7,8 +7,8 @@ import { parseQueryParameters, queryString, type RequestLike } from '../../lib/r
 import { requireAffordableFilter } from '../../query/evaluate/filter-cost.ts';
 import type { UnboundFilter } from '../../query/filter.ts';
 import { QUERY_LIMITS } from '../../query/limits.ts';
-import { parseQueryString, type QueryParameter } from '../../query/parse/parameters.ts';
 import { parseQuery, RESERVED_PARAMETERS } from '../../query/parse/parse-query.ts';
+import { parseQueryString, type QueryParameter } from '../../query/parse/parse-query-string.ts';
 import { parsePosition } from '../log/position.ts';
 import { requireEventTypes } from './type-patterns.ts';
 

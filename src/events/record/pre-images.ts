@@ -6,7 +6,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { CollectionInfo, Db } from 'mongodb';
 import { MONGO_ERROR_CODES, mongoErrorCode } from '../../database/errors.ts';
-import type { WriteServerLog } from '../log/log-callback.ts';
+import type { WriteServerLog } from '../log/server-log-forwarder.ts';
 
 /**
  * How long a change may wait for locks, in milliseconds: as long as it waits, new writes to the collection wait, too.

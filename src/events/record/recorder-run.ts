@@ -12,9 +12,9 @@ import {
 } from '../../database/cursors/change-stream.ts';
 import type { StreamChange } from '../../database/cursors/stream-change.ts';
 import type { EventLog } from '../log/event-log.ts';
-import type { WriteServerLog } from '../log/log-callback.ts';
 import { type LogRow, rowDocumentBytes } from '../log/log-row.ts';
 import type { LogPosition } from '../log/position.ts';
+import type { WriteServerLog } from '../log/server-log-forwarder.ts';
 import { LogRowBuilder } from './log-row-builder.ts';
 import { enablePreImages } from './pre-images.ts';
 

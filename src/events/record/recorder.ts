@@ -8,10 +8,10 @@ import type { Db, Timestamp } from 'mongodb';
 import { CHANGE_STREAM_TIMEOUT_MS } from '../../database/cursors/change-stream.ts';
 import type { Lease, LeaseState } from '../../database/lease.ts';
 import { type EventLog, UnusableLog } from '../log/event-log.ts';
-import type { WriteServerLog } from '../log/log-callback.ts';
 import type { LogRow } from '../log/log-row.ts';
 import type { LogPosition } from '../log/position.ts';
 import { backoffDelayMs, classifyError, type ErrorClass } from '../log/recorder-errors.ts';
+import type { WriteServerLog } from '../log/server-log-forwarder.ts';
 import { logGapRecovery, readReplicaSetId } from './log-gap.ts';
 import { recordChanges, type StreamStartOptions } from './recorder-run.ts';
 

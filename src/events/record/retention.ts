@@ -4,7 +4,7 @@
  * invisible.
  */
 import type { EventLog } from '../log/event-log.ts';
-import type { WriteServerLog } from '../log/log-callback.ts';
+import type { WriteServerLog } from '../log/server-log-forwarder.ts';
 
 const BLOCK_ROWS = 5000;
 

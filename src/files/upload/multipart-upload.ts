@@ -13,7 +13,7 @@ import { UploadByteMeter } from './byte-meter.ts';
 import type { UploadedFileInfo } from './file.ts';
 import { sanitizeFileName } from './file-name.ts';
 import { FormFields } from './form-fields.ts';
-import { resolveMediaType } from './media-type.ts';
+import { resolveMediaType } from './resolve-media-type.ts';
 import type { UploadJournal } from './upload-journal.ts';
 
 /** Parts of one request, files and fields together. */
@@ -54,7 +54,7 @@ export interface UploadBatch {
 /**
  * Reads all parts. Stored bytes are removed on failure.
  * @throws MillraceError `malformed-request`, `too-many-parts`, `file-too-large`, `storage-full`, `file-store-unavailable`, and
- * those of `parseJson`
+ * those of `parseStrictJson`
  */
 export async function storeUpload(
   parts: AsyncIterable<MultipartPart>,

@@ -17,7 +17,7 @@ import type { ActionContext, HostActions } from './host/host-action.ts';
 import { HostApi } from './host/host-api.ts';
 import type { JobScheduler } from './host/job-scheduler.ts';
 import type { OperationArgument } from './host/operation-argument.ts';
-import { pluginActions } from './host/plugin-actions.ts';
+import { pluginActions } from './host/secret-and-job-actions.ts';
 
 const CPU_MS = 1_000;
 const HEAP_MB = 64;

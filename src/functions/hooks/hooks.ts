@@ -11,7 +11,7 @@ import type {
   WriteHookInput,
   WriteHooks,
 } from '../../collections/write-hooks.ts';
-import type { CollectionName } from '../../database/collection-names.ts';
+import type { CollectionName } from '../../database/parse-collection-name.ts';
 import { type Issue, MillraceError } from '../../lib/errors.ts';
 import type { CallReport, FunctionInvoker } from '../calling/call-types.ts';
 import { maySeeErrorDetails, toCallError } from '../calling/function-error.ts';

@@ -15,8 +15,8 @@ import {
 } from '../../openapi/operation.ts';
 import { IF_MATCH, IF_NONE_MATCH, pathParameter } from '../../openapi/parameters.ts';
 import { arraySchema, namedSchema } from '../../openapi/schema.ts';
+import { createAdminScopeGuard } from '../../policies/admin-scope-guard.ts';
 import type { Policies } from '../../policies/policies.ts';
-import { createAdminScopeGuard } from '../../policies/require-scope.ts';
 import { PLUGIN_BODY, PLUGIN_PATCH, SECRET_BODY } from '../plugins/plugin-body.ts';
 import type { PluginViews } from '../plugins/plugin-views.ts';
 import type { PluginChangeRequest, Plugins } from '../plugins/plugins.ts';

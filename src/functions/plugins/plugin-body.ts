@@ -10,7 +10,7 @@ import { compileAndCheck } from './compile/compile.ts';
 import { MANIFEST_SCHEMA, type Manifest } from './manifest/manifest.ts';
 import { readManifest } from './manifest/manifest-rules.ts';
 import { invalidPluginError, type ManifestDiagnostic } from './manifest/plugin-error.ts';
-import { MAX_PLUGIN_SCRIPTS } from './manifest/script-limits.ts';
+import { MAX_PLUGIN_SCRIPTS } from './manifest/script-validation.ts';
 import type { PluginVersionFile } from './store/version-store.ts';
 import { entryScriptsOf } from './validate-plugin.ts';
 

@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import type { ClientSession } from 'mongodb';
-import type { AuditEvents } from '../../database/audit-events.ts';
+import type { AuditEvents } from '../../database/audit-only-events.ts';
 import { type ChangeStamp, SYSTEM_CHANGE_STAMP } from '../../database/system-collection.ts';
 import type { Transactions } from '../../database/transactions.ts';
 import { MillraceError } from '../../lib/errors.ts';

@@ -3,13 +3,13 @@
  * canceled. Scheduling records an event, which notifies the process that runs the queue.
  */
 import type { TransactionContext } from '../../collections/open-transaction.ts';
-import type { AuditEvents } from '../../database/audit-events.ts';
+import type { AuditEvents } from '../../database/audit-only-events.ts';
 import type { ChangeStamp } from '../../database/system-collection.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import type { JobScheduler, NewJob } from '../calling/host/job-scheduler.ts';
 import { type ListedRun, MAX_STORED_TEXT_BYTES, newRunId } from '../runs/run-row.ts';
-import { createPendingRun, functionActorId } from './running/queued-run.ts';
-import type { ScheduledJobStore } from './running/scheduled-job-store.ts';
+import type { ScheduledJobStore } from './running/pending-job-store.ts';
+import { createPendingRun, functionActorId } from './running/queued-run-transitions.ts';
 
 /** Maximum number of pending jobs per plugin. */
 const MOST_WAITING = 10_000;

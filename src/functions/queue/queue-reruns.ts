@@ -2,14 +2,14 @@
  * Reruns of queued runs with the input of an earlier run, for administrators. A rerun is a new run, due now, outside
  * all FIFO groups. Requesting it records an event, which notifies the process that runs the queue.
  */
-import type { AuditEvents } from '../../database/audit-events.ts';
+import type { AuditEvents } from '../../database/audit-only-events.ts';
 import { SYSTEM_CHANGE_STAMP } from '../../database/system-collection.ts';
 import type { PluginFunction } from '../plugins/plugin.ts';
 import type { Run } from '../runs/run.ts';
 import type { RunQueue } from '../runs/run-queue-interface.ts';
 import { isRestrictedRun, newRunId, type RunRow, toRun } from '../runs/run-row.ts';
 import type { QueueStore } from './running/queue-store.ts';
-import { createPendingRun } from './running/queued-run.ts';
+import { createPendingRun } from './running/queued-run-transitions.ts';
 
 export interface QueueRerunsDeps {
   readonly store: Pick<QueueStore, 'insert'>;

@@ -4,7 +4,7 @@
  * sends no queries.
  */
 import type { TransactionRunner } from '../../collections/transaction-runner.ts';
-import type { AuditEvents } from '../../database/audit-events.ts';
+import type { AuditEvents } from '../../database/audit-only-events.ts';
 import type { Mongo } from '../../database/mongo.ts';
 import { systemEventType } from '../../events/log/event.ts';
 import type { LogRow } from '../../events/log/log-row.ts';
@@ -22,7 +22,7 @@ import { TriggerPlanner } from './planning/trigger-planner.ts';
 import { TriggerRuns } from './planning/trigger-runs.ts';
 import { AttemptFinalizer } from './running/attempt-finalizer.ts';
 import { QueueStore } from './running/queue-store.ts';
-import { QUEUED_KINDS } from './running/queued-run.ts';
+import { QUEUED_KINDS } from './running/queued-run-transitions.ts';
 import { RunDispatch, toRunnableFunction } from './running/run-dispatch.ts';
 
 /** How often a process checks whether it is the recorder, in milliseconds; the check sends no queries. */

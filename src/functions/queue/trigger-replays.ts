@@ -3,7 +3,7 @@
  * replay survives the end of the process. One call reads a bounded part of the range and returns where the next one
  * starts.
  */
-import type { AuditEvents } from '../../database/audit-events.ts';
+import type { AuditEvents } from '../../database/audit-only-events.ts';
 import type { ChangeStamp } from '../../database/system-collection.ts';
 import { formatPosition } from '../../events/log/position.ts';
 import { eventTypeMatcher, matchesRowType } from '../../events/read/type-patterns.ts';

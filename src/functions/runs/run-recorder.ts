@@ -1,14 +1,14 @@
 /**
  * Handles ended runs: counts them, reports them to watchers, and stores them. Runs of HTTP functions and write hooks are
  * frequent, so of those that succeeded and logged nothing one in a hundred is stored, and of the others as many as the budget of
- * their caller allows (run-budget.ts). The queue stores its own runs, with their writes.
+ * their caller allows (run-storage-budget.ts). The queue stores its own runs, with their writes.
  */
 import type { LogLine } from '../sandbox/sandbox.ts';
 import type { LiveRuns, RunRef } from './live-runs.ts';
 import type { Run } from './run.ts';
-import type { RunStorageBudget } from './run-budget.ts';
 import { type CallToRecord, type RunReport, toEndedRunRow, toRunState } from './run-result.ts';
 import { newRunId, type RunRow, runSizeBytes, toRun } from './run-row.ts';
+import type { RunStorageBudget } from './run-storage-budget.ts';
 
 const KEPT_SHARE = 0.01;
 

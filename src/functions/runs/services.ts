@@ -5,15 +5,15 @@
 import type { Mongo } from '../../database/mongo.ts';
 import { LiveRuns, type RunWatcher } from './live-runs.ts';
 import { RunRecordBuffer } from './run-batches.ts';
-import { RunStorageBudget } from './run-budget.ts';
 import { followRuns } from './run-change-stream.ts';
 import { RunCountStore } from './run-count-store.ts';
 import { RunCounts } from './run-counts.ts';
 import { formatLogLines, formatRunEnd } from './run-log-format.ts';
 import { RunRecorder } from './run-recorder.ts';
 import { RunRetention } from './run-retention.ts';
+import { RunRetentionStore } from './run-retention-store.ts';
 import { runSizeBytes } from './run-row.ts';
-import { RunRetentionStore } from './run-size-store.ts';
+import { RunStorageBudget } from './run-storage-budget.ts';
 import { RunStore } from './run-store.ts';
 
 export interface RunServices {

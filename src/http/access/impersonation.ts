@@ -5,10 +5,13 @@
  * principal.
  */
 import fp from 'fastify-plugin';
-import { IMPERSONATION_TARGET_SYNTAX, parseImpersonationTarget } from '../../auth/identity/impersonation-target.ts';
+import {
+  IMPERSONATION_TARGET_SYNTAX,
+  parseImpersonationTarget,
+} from '../../auth/identity/parse-impersonation-target.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import type { OpenApiRouteDeclaration } from '../../openapi/operation.ts';
-import type { ImpersonationService } from '../../policies/revalidation/impersonation.ts';
+import type { ImpersonationService } from '../../policies/impersonation.ts';
 import { generalOperation } from '../openapi/openapi.ts';
 
 const HEADER = 'millrace-as';

@@ -1,9 +1,9 @@
-/** Limits every HTTP request to its client's rate (auth/request-rate.ts), and the verification of invalid credentials. */
+/** Limits every HTTP request to its client's rate (auth/request-rate-limiter.ts), and the verification of invalid credentials. */
 
 import { setImmediate } from 'node:timers/promises';
 import fp from 'fastify-plugin';
 import { clientLimitKey } from '../../auth/identity/principal.ts';
-import { RateLimiter, type RequestRateLimiter, tooManyRequests } from '../../auth/request-rate.ts';
+import { RateLimiter, type RequestRateLimiter, tooManyRequests } from '../../auth/request-rate-limiter.ts';
 import { clientNetwork } from '../../config/addresses.ts';
 import { Semaphore } from '../../lib/concurrency/semaphore.ts';
 import { MillraceError } from '../../lib/errors.ts';

@@ -13,7 +13,7 @@ import type { RequestPrincipal } from '../../auth/identity/principal.ts';
 import { type ReconnectTokenBinding, STREAM_LIFETIME_MS } from '../../auth/tokens/stream-reconnect-tokens.ts';
 import { queryString } from '../../lib/request.ts';
 import { parseLastEventId } from '../../lib/streaming/stream-ids.ts';
-import { isWebSocketUpgrade } from '../request-protection.ts';
+import { isWebSocketUpgrade } from '../security-headers-and-limits.ts';
 import { setPrincipal } from './authentication.ts';
 import type { BadCredentialThrottle } from './rate-limit.ts';
 

@@ -1,6 +1,6 @@
 /** Builds the OpenAPI 3.1 document of this server from the declarations of its routes. Pure. */
 import type { CollectionEntry } from '../../collections/schema/collection-list.ts';
-import { DOCUMENT_JSON_SCHEMA, STORED_DOCUMENT_SCHEMA } from '../../database/json/document-schemas.ts';
+import { DOCUMENT_JSON_SCHEMA, STORED_DOCUMENT_SCHEMA } from '../../database/json/document-openapi-schemas.ts';
 import type { ErrorCode } from '../../lib/errors.ts';
 import {
   type DeclaredOperation,
@@ -11,7 +11,7 @@ import {
 } from '../../openapi/operation.ts';
 import { namedSchema, pascalCase } from '../../openapi/schema.ts';
 import { hasCodeGeneratorPrefix, OpenApiComponents, UniqueTypeNames } from './components.ts';
-import { type NamedCollection, type OpenApiOperation, writeOpenApiOperation } from './write-operation.ts';
+import { type NamedCollection, type OpenApiOperation, writeOpenApiOperation } from './openapi-operation.ts';
 
 /** A route in the document. */
 export interface DeclaredRoute {

@@ -3,7 +3,7 @@
  * could not write it again.
  */
 import { ARRAY, DOCUMENT, documentEnd, fieldNameEnd, valueEnd } from '../../database/bson/bson-bytes.ts';
-import { decodeUtf8Text } from '../../database/bson/stored-values.ts';
+import { decodeUtf8Text } from '../../database/bson/decode-bson-document.ts';
 import { childFieldTree, EMPTY_FIELD_TREE, type FieldTree, FULL_FIELD_TREE } from '../../query/evaluate/field-tree.ts';
 
 /**

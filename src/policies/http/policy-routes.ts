@@ -7,11 +7,11 @@ import { requireBody, requireMediaType } from '../../lib/request.ts';
 import { declareOperation, jsonBody, jsonResponse, QUERY_PARAMETER_ERRORS } from '../../openapi/operation.ts';
 import { pathParameter } from '../../openapi/parameters.ts';
 import { arraySchema } from '../../openapi/schema.ts';
+import { createAdminScopeGuard } from '../admin-scope-guard.ts';
 import type { Policies } from '../policies.ts';
 import type { PolicyRegistry } from '../policy-registry.ts';
 import { POLICY_SCHEMA } from '../policy-schema.ts';
 import type { PolicyRecord } from '../policy-set.ts';
-import { createAdminScopeGuard } from '../require-scope.ts';
 import type { Scope, ScopeAction } from '../scope.ts';
 import { simulateRequest } from '../simulator/simulate-request.ts';
 import {

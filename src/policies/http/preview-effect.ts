@@ -7,7 +7,7 @@ import type { Document } from 'mongodb';
 import type { Principal } from '../../auth/identity/principal.ts';
 import { changedFieldNames, rawFields } from '../../database/bson/raw-bson.ts';
 import { decodeDocumentCooperatively } from '../../database/bson/stored-document.ts';
-import { type CollectionName, isCollectionName } from '../../database/collection-names.ts';
+import { type CollectionName, isCollectionName } from '../../database/parse-collection-name.ts';
 import { type EventEnvelope, toEventEnvelope } from '../../events/log/event.ts';
 import { resourcesOfRow } from '../../events/log/event-visibility.ts';
 import type { LogRow } from '../../events/log/log-row.ts';
@@ -19,7 +19,7 @@ import type { Policies } from '../policies.ts';
 import { sameRights } from '../revalidation/same-rights.ts';
 import type { Resource, Scope } from '../scope.ts';
 import { visibleFieldTreeAsync } from '../scope-filter.ts';
-import { formatPrincipal } from './sample-principals.ts';
+import { formatPrincipal } from './preview-principals.ts';
 
 /** Examples of each kind of change. */
 const MAX_EXAMPLES = 20;

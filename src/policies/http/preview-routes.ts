@@ -7,21 +7,21 @@ import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import type { ServerMode } from '../../config/config.ts';
-import { isCollectionName } from '../../database/collection-names.ts';
+import { isCollectionName } from '../../database/parse-collection-name.ts';
 import type { LogTail } from '../../events/log/log-tail.ts';
 import { validateBody } from '../../lib/parse-body.ts';
 import { requireMediaType } from '../../lib/request.ts';
 import { declareOperation, jsonBody, jsonResponse, VALIDATION_ERRORS } from '../../openapi/operation.ts';
 import { arraySchema, nullable } from '../../openapi/schema.ts';
+import { createAdminScopeGuard } from '../admin-scope-guard.ts';
 import { Policies } from '../policies.ts';
 import type { PolicyRegistry } from '../policy-registry.ts';
 import { POLICY_SCHEMA } from '../policy-schema.ts';
 import type { PolicySet } from '../policy-set.ts';
-import { createAdminScopeGuard } from '../require-scope.ts';
 import { policyWarnings } from '../warnings.ts';
 import { newestEvents } from './newest-events.ts';
 import { computePolicyEventImpact, computePolicySubscriptionImpact, type OpenSubscription } from './preview-effect.ts';
-import { collectPreviewPrincipals, formatPrincipal } from './sample-principals.ts';
+import { collectPreviewPrincipals, formatPrincipal } from './preview-principals.ts';
 
 /** A policy that may be saved, or null for one that may be removed. Its own errors are those of saving it. */
 const POLICY_PREVIEW_BODY = Type.Object(

@@ -7,9 +7,9 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import type { Principal } from '../../auth/identity/principal.ts';
 import { MillraceError } from '../../lib/errors.ts';
+import type { ImpersonationService, RequestPrincipals } from '../impersonation.ts';
 import type { Policies } from '../policies.ts';
 import type { Scope } from '../scope.ts';
-import type { ImpersonationService, RequestPrincipals } from './impersonation.ts';
 import { sameRights } from './same-rights.ts';
 
 export interface RevalidationDeps {

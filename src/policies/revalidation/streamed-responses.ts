@@ -5,7 +5,7 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { clientLimitKey } from '../../auth/identity/principal.ts';
-import type { OpenResponse, OpenResponses } from '../../lib/streaming/open-responses.ts';
+import type { OpenResponse, OpenResponses } from '../../lib/streaming/slow-reader-limits.ts';
 import { type RevalidationDeps, type RightsAtRequestStart, RightsRevalidation } from './revalidation.ts';
 
 export interface StreamedResponsesDeps extends RevalidationDeps {

@@ -30,8 +30,8 @@ import {
   unknownOperator,
 } from '../operators.ts';
 import { readDate, type UnboundValue } from '../parse-values.ts';
+import { parseTextOrVariable } from '../parse-variables.ts';
 import { PatternValidator } from '../text/pattern.ts';
-import { parseTextOrVariable } from '../variables.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 

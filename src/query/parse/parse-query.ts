@@ -6,7 +6,7 @@
 import { didYouMeanHint } from '../../lib/did-you-mean.ts';
 import { type ErrorCode, MillraceError } from '../../lib/errors.ts';
 import { parseJsonExactNames } from '../../lib/exact-json.ts';
-import { type FieldSelection, parseFields } from '../evaluate/fields.ts';
+import { type FieldSelection, parseFields } from '../evaluate/field-selection.ts';
 import { requireAffordableFilter } from '../evaluate/filter-cost.ts';
 import { clientPath, parseQueryPath, splitPathList } from '../field-paths.ts';
 import { and, type UnboundFilter } from '../filter.ts';
@@ -15,8 +15,8 @@ import { parseOperator } from '../operators.ts';
 import { parseSort, SORT_BY_ID, type Sort } from '../page/sort.ts';
 import { PatternValidator } from '../text/pattern.ts';
 import { foreignParameterHint, rejectedParameterHint } from './foreign-syntax-hints.ts';
-import type { QueryParameter } from './parameters.ts';
 import { parseFilterJson } from './parse-filter-json.ts';
+import type { QueryParameter } from './parse-query-string.ts';
 import { parseEqualsCondition, parseShortCondition } from './parse-short-condition.ts';
 import { COUNT_MODES, type CountMode, type Expansion, type Query } from './query.ts';
 

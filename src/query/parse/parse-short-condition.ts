@@ -15,8 +15,8 @@ import {
   TEXT_OPERATORS,
 } from '../operators.ts';
 import { parseShortValue, possibleValuesAtPath, type UnboundValue, unquote } from '../parse-values.ts';
+import { parseTextOrVariable } from '../parse-variables.ts';
 import type { PatternValidator } from '../text/pattern.ts';
-import { parseTextOrVariable } from '../variables.ts';
 
 /** `field=a&field=b`: equal to any of the values. */
 export function parseEqualsCondition(path: string, texts: readonly string[]): UnboundFilter {

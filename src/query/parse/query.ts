@@ -15,7 +15,7 @@
  */
 import { createHash } from 'node:crypto';
 import { EJSON } from 'bson';
-import type { FieldSelection } from '../evaluate/fields.ts';
+import type { FieldSelection } from '../evaluate/field-selection.ts';
 import type { UnboundFilter } from '../filter.ts';
 import type { Sort } from '../page/sort.ts';
 

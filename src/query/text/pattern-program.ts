@@ -1,8 +1,8 @@
 /**
  * A pattern as the steps of an automaton (Thompson's construction), in numbers, and the characters it distinguishes.
  */
-import { CharacterEquivalenceClasses } from './character-classes.ts';
-import type { CodePointRange } from './code-points.ts';
+import { CharacterEquivalenceClasses } from './character-equivalence-classes.ts';
+import type { CodePointRange } from './code-point-sets.ts';
 
 /** What a part of a pattern matches. */
 export type PatternNode =

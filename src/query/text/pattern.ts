@@ -6,7 +6,7 @@
 import { QUERY_LIMITS } from '../limits.ts';
 import { invalidFilter } from '../operators.ts';
 import { Automaton } from './automaton.ts';
-import { patternNotAllowed, readPattern } from './pattern-reader.ts';
+import { patternNotAllowed, readPattern } from './regex-parser.ts';
 
 /** The patterns of one filter during parsing: each is checked, and so is their total weight. */
 export class PatternValidator {

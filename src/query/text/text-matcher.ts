@@ -6,7 +6,7 @@ import { resumableProgress, yieldIfDue } from '../../lib/concurrency/cooperative
 import type { FieldTest } from '../filter.ts';
 import { foldCaseCached } from './case-fold-cache.ts';
 import { foldCase } from './case-folding.ts';
-import { textAsPattern } from './code-points.ts';
+import { textAsPattern } from './code-point-sets.ts';
 import { rewritePattern } from './pattern.ts';
 
 export type TextFieldTest = Extract<FieldTest, { op: 'text' }>;

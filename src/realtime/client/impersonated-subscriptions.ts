@@ -3,9 +3,9 @@
  * principal, and ends when that principal ends or the administrator may no longer impersonate it.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { ImpersonationTarget } from '../../auth/identity/impersonation-target.ts';
+import type { ImpersonationTarget } from '../../auth/identity/parse-impersonation-target.ts';
 import type { Principal, RequestPrincipal } from '../../auth/identity/principal.ts';
-import { type ImpersonationService, impersonationTargetNotFound } from '../../policies/revalidation/impersonation.ts';
+import { type ImpersonationService, impersonationTargetNotFound } from '../../policies/impersonation.ts';
 import type { CollectionSubscription } from '../subscription/collection-subscription.ts';
 import type { EventSubscription } from '../subscription/event-subscription.ts';
 

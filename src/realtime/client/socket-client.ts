@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ANONYMOUS, type RequestPrincipal } from '../../auth/identity/principal.ts';
-import { RateLimiter } from '../../auth/request-rate.ts';
-import { parseCollectionName } from '../../database/collection-names.ts';
+import { RateLimiter } from '../../auth/request-rate-limiter.ts';
+import { parseCollectionName } from '../../database/parse-collection-name.ts';
 import { ERRORS, MillraceError } from '../../lib/errors.ts';
 import { problemFields } from '../../lib/problem.ts';
 import { parseQueryJson } from '../../query/parse/parse-query.ts';
@@ -11,7 +11,7 @@ import { toSubscriptionQuery } from '../result/live-query-spec.ts';
 import { CollectionSubscription } from '../subscription/collection-subscription.ts';
 import { EventSubscription } from '../subscription/event-subscription.ts';
 import type { RealtimeDeps } from '../subscription/realtime-deps.ts';
-import { encodeMessage } from '../wire/messages.ts';
+import { encodeMessage } from '../wire/encode-message.ts';
 import {
   BadFrame,
   BadMessage,

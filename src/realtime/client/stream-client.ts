@@ -3,15 +3,15 @@
  * of a response that does not end.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { ImpersonationTarget } from '../../auth/identity/impersonation-target.ts';
+import type { ImpersonationTarget } from '../../auth/identity/parse-impersonation-target.ts';
 import type { RequestPrincipal } from '../../auth/identity/principal.ts';
-import type { CollectionName } from '../../database/collection-names.ts';
+import type { CollectionName } from '../../database/parse-collection-name.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import { problemFields } from '../../lib/problem.ts';
 import type { RequestedQuery } from '../result/live-query-spec.ts';
 import { CollectionSubscription } from '../subscription/collection-subscription.ts';
 import type { RealtimeDeps } from '../subscription/realtime-deps.ts';
-import { encodeMessage } from '../wire/messages.ts';
+import { encodeMessage } from '../wire/encode-message.ts';
 import { CLOSE_CODES, type CloseCode } from '../wire/protocol.ts';
 import type { SendQueue } from '../wire/send-queue.ts';
 import { RealtimeClient } from './realtime-client.ts';

@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { LogRow } from '../../events/log/log-row.ts';
 import { limitRowsByBytes, rowBytesWithDocument } from '../../events/log/log-row.ts';
 import type { LogTail } from '../../events/log/log-tail.ts';
-import type { LiveResult } from '../result/live-result.ts';
+import type { LiveResult } from '../result/live-result-interface.ts';
 import { splitByTransaction } from './atomic-row-groups.ts';
 import type { FilterIndexKey } from './filter-index-key.ts';
 import { LogRowBatch } from './log-row-batch.ts';

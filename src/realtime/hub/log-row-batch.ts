@@ -7,9 +7,9 @@ import type { LogRow } from '../../events/log/log-row.ts';
 import { FairSemaphore } from '../../lib/concurrency/fair-semaphore.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import type { MemoryAccount } from '../../lib/memory/byte-budget.ts';
-import type { LiveResult } from '../result/live-result.ts';
+import type { LiveResult } from '../result/live-result-interface.ts';
 import { LogRowView } from '../result/log-row-view.ts';
-import { resetReasonForError } from '../result/snapshot-store.ts';
+import { resetReasonForError } from '../result/snapshot-reader.ts';
 
 import type { ResetReason } from '../wire/protocol.ts';
 import type { SubscriptionMessage } from '../wire/shared-message.ts';

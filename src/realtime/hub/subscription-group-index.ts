@@ -2,7 +2,7 @@
  * All groups of a process, indexed by the key of their result and by collection. Within one collection,
  * collection-subscription-groups.ts finds them by the values of a document.
  */
-import type { LiveResult } from '../result/live-result.ts';
+import type { LiveResult } from '../result/live-result-interface.ts';
 import type { LogRowView } from '../result/log-row-view.ts';
 import { CollectionSubscriptionGroups } from './collection-subscription-groups.ts';
 import type { FilterIndexKey } from './filter-index-key.ts';

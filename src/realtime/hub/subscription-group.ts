@@ -1,7 +1,7 @@
 /** Subscriptions with the same live result, which is updated once, and each message encoded once, for all of them. */
 import type { Timestamp } from 'mongodb';
 import type { LogRow } from '../../events/log/log-row.ts';
-import type { LiveResult } from '../result/live-result.ts';
+import type { LiveResult } from '../result/live-result-interface.ts';
 import type { ResetReason } from '../wire/protocol.ts';
 import type { SendQueue } from '../wire/send-queue.ts';
 import type { SubscriptionMessage } from '../wire/shared-message.ts';

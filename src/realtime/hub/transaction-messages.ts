@@ -2,7 +2,7 @@
  * Collects the messages of one database transaction and sends each client one combined message, however many of its
  * subscriptions are affected. Equal messages are encoded once.
  */
-import { encodeSseEvent, encodeTextFrame } from '../wire/frames.ts';
+import { encodeSseEvent, encodeTextFrame } from '../wire/encode-frames.ts';
 import type { SendQueue } from '../wire/send-queue.ts';
 import type { SubscriptionMessage } from '../wire/shared-message.ts';
 import { queueMessages, type SubscriptionGroupMember } from './subscription-group.ts';

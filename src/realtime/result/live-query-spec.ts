@@ -2,7 +2,7 @@
  * The query of a document subscription: filter with bound variables, order, window, fields, and the Scope of its
  * principal. It decides whether one document matches.
  */
-import type { CollectionName } from '../../database/collection-names.ts';
+import type { CollectionName } from '../../database/parse-collection-name.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import { principalBindings } from '../../policies/bindings.ts';
 import type { Scope } from '../../policies/scope.ts';
@@ -15,10 +15,10 @@ import {
 } from '../../policies/scope-filter.ts';
 import { scopeKey } from '../../policies/scope-key.ts';
 import { bindVariables } from '../../query/evaluate/bind-variables.ts';
-import type { FieldSelection } from '../../query/evaluate/fields.ts';
+import type { FieldSelection } from '../../query/evaluate/field-selection.ts';
 import { filterCost, requireAffordableFilter } from '../../query/evaluate/filter-cost.ts';
 import { compileMatcher, type DocumentMatcher } from '../../query/evaluate/match.ts';
-import { isServerMatchReliable } from '../../query/evaluate/regex-reliability.ts';
+import { isServerMatchReliable } from '../../query/evaluate/server-match-reliability.ts';
 import { type Filter, pathsInFilter } from '../../query/filter.ts';
 import { QUERY_LIMITS } from '../../query/limits.ts';
 import type { Sort } from '../../query/page/sort.ts';

@@ -16,7 +16,7 @@ import { matchAllFilter } from '../../query/filter.ts';
 import { sortKeyOf } from '../../query/page/sort-key.ts';
 import { type LeaveReason, type SubscriptionMessage, toChangeMessage } from '../wire/shared-message.ts';
 import type { LiveQuerySpec } from './live-query-spec.ts';
-import { type LiveResult, NO_MESSAGES, type RowEffect } from './live-result.ts';
+import { type LiveResult, NO_MESSAGES, type RowEffect } from './live-result-interface.ts';
 import { documentIdKey, type LogRowView } from './log-row-view.ts';
 import { QueryWindow, type WindowMember } from './query-window.ts';
 import {
@@ -27,7 +27,7 @@ import {
   sendsWholeDocuments,
   sortKeyJson,
 } from './rendering.ts';
-import type { SnapshotReader } from './snapshot-store.ts';
+import type { SnapshotReader } from './snapshot-reader.ts';
 import { toWindowMember, windowMemberBytes } from './window-member.ts';
 
 export class LiveQuery implements LiveResult {

@@ -20,7 +20,7 @@ import { visibleFieldTree } from '../../policies/scope-filter.ts';
 import { bsonKindOf } from '../../query/evaluate/bson-order.ts';
 import type { FieldTree } from '../../query/evaluate/field-tree.ts';
 import type { DocumentMatcher } from '../../query/evaluate/match.ts';
-import { PrecomputedRowResults } from './precomputed-results.ts';
+import { PrecomputedRowResults } from './precomputed-row-results.ts';
 import { RenderedEvent } from './rendered-event.ts';
 
 /** A text that is different for different ids. `idText` alone is not enough: two ids may have the same text. */

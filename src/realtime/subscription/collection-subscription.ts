@@ -4,7 +4,7 @@
  */
 import type { Principal } from '../../auth/identity/principal.ts';
 import { decodeDocumentCooperatively } from '../../database/bson/stored-document.ts';
-import type { CollectionName } from '../../database/collection-names.ts';
+import type { CollectionName } from '../../database/parse-collection-name.ts';
 import { formatPosition, type LogPosition } from '../../events/log/position.ts';
 import { mapCooperatively } from '../../lib/concurrency/cooperative-yield.ts';
 import { MillraceError } from '../../lib/errors.ts';
@@ -14,10 +14,10 @@ import { type FilterIndexKey, indexKeyOfFilter } from '../hub/filter-index-key.t
 import { queueMessages } from '../hub/subscription-group.ts';
 import { LiveQuery } from '../result/live-query.ts';
 import { dependsOnTime, type LiveQuerySpec, type RequestedQuery, toLiveQuerySpec } from '../result/live-query-spec.ts';
-import type { RowEffect } from '../result/live-result.ts';
+import type { RowEffect } from '../result/live-result-interface.ts';
 import type { LogRowView } from '../result/log-row-view.ts';
 import type { WindowMember } from '../result/query-window.ts';
-import type { SnapshotRead } from '../result/snapshot-store.ts';
+import type { SnapshotRead } from '../result/snapshot-reader.ts';
 import { toWindowMember } from '../result/window-member.ts';
 import { RESTART_POSITION } from '../wire/protocol.ts';
 import type { SubscriptionMessage } from '../wire/shared-message.ts';

@@ -14,7 +14,7 @@ import { QUERY_LIMITS } from '../../query/limits.ts';
 import { SORT_BY_ID } from '../../query/page/sort.ts';
 import { parseFilterJson } from '../../query/parse/parse-filter-json.ts';
 import { queryFingerprint } from '../../query/parse/query.ts';
-import { LiveEvents } from '../result/live-events.ts';
+import { LiveEvents } from '../result/event-subscription-result.ts';
 import type { EventSubscriptionRequest, ResetReason } from '../wire/protocol.ts';
 import { checkResume } from './resume-check.ts';
 import { Subscription, type SubscriptionOptions } from './subscription.ts';

@@ -1,17 +1,17 @@
 /** Shared dependencies of all connections and subscriptions of one process, and its timing. */
 import type { Authenticator } from '../../auth/authenticator.ts';
-import type { RequestRateLimiter } from '../../auth/request-rate.ts';
+import type { RequestRateLimiter } from '../../auth/request-rate-limiter.ts';
 import type { Feed } from '../../events/read/feed.ts';
 import type { FairSemaphore } from '../../lib/concurrency/fair-semaphore.ts';
 import type { ByteBudget } from '../../lib/memory/byte-budget.ts';
+import type { ImpersonationService } from '../../policies/impersonation.ts';
 import type { Policies } from '../../policies/policies.ts';
-import type { ImpersonationService } from '../../policies/revalidation/impersonation.ts';
 import type { FairScheduler } from '../../query/evaluate/fair-scheduler.ts';
 import type { Hub } from '../hub/hub.ts';
-import type { SnapshotReader } from '../result/snapshot-store.ts';
+import type { SnapshotReader } from '../result/snapshot-reader.ts';
 import type { FlushScheduler } from '../wire/send-queue.ts';
-import type { Backlog } from './backlog.ts';
-import type { RecentRightsChanges } from './rights-changes.ts';
+import type { Backlog } from './missed-rows-reader.ts';
+import type { RecentRightsChanges } from './recent-rights-changes.ts';
 import type { ScopeDifferences } from './scope-difference.ts';
 
 export interface RealtimeDeps {

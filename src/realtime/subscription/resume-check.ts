@@ -6,12 +6,12 @@ import type { Principal } from '../../auth/identity/principal.ts';
 import type { LogPosition } from '../../events/log/position.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import type { TimedLogPosition } from '../hub/hub.ts';
-import { type LiveResult, prepareRowCooperatively, type RowEffect } from '../result/live-result.ts';
+import { type LiveResult, prepareRowCooperatively, type RowEffect } from '../result/live-result-interface.ts';
 import { LogRowView } from '../result/log-row-view.ts';
 import type { ResetReason } from '../wire/protocol.ts';
-import { type BacklogChunk, BacklogExpired } from './backlog.ts';
+import { type BacklogChunk, BacklogExpired } from './missed-rows-reader.ts';
 import type { RealtimeDeps } from './realtime-deps.ts';
-import { mayChangeRights, RIGHTS_COLLECTIONS } from './rights-changes.ts';
+import { mayChangeRights, RIGHTS_COLLECTIONS } from './recent-rights-changes.ts';
 
 const MOST_MISSED = 10_000;
 

@@ -9,7 +9,7 @@ import type { FairSemaphore } from '../../lib/concurrency/fair-semaphore.ts';
 import type { LiveQuerySpec } from '../result/live-query-spec.ts';
 import { type WindowMember, windowCapacity } from '../result/query-window.ts';
 import { renderDocument, sortKeyJson } from '../result/rendering.ts';
-import { type SnapshotReader, snapshotBatches } from '../result/snapshot-store.ts';
+import { type SnapshotReader, snapshotBatches } from '../result/snapshot-reader.ts';
 import { toWindowMember } from '../result/window-member.ts';
 import { type SubscriptionMessage, toChangeMessage } from '../wire/shared-message.ts';
 

@@ -8,9 +8,9 @@ import type { FairScheduler } from '../../query/evaluate/fair-scheduler.ts';
 import type { LiveQuery } from '../result/live-query.ts';
 import type { WindowMember } from '../result/query-window.ts';
 import { renderDocument, sortKeyJson } from '../result/rendering.ts';
-import { type SnapshotRead, snapshotBatches } from '../result/snapshot-store.ts';
+import { type SnapshotRead, snapshotBatches } from '../result/snapshot-reader.ts';
 import { toWindowMember } from '../result/window-member.ts';
-import { encodeSnapshotPart } from '../wire/messages.ts';
+import { encodeSnapshotPart } from '../wire/encode-message.ts';
 import type { SendQueue } from '../wire/send-queue.ts';
 
 /** Bytes of documents and sort keys in one message; a single document may be larger. */

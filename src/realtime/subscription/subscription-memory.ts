@@ -4,8 +4,8 @@
  */
 import { rowBytesWithDocument } from '../../events/log/log-row.ts';
 import type { MemoryAccount } from '../../lib/memory/byte-budget.ts';
-import type { LiveResult } from '../result/live-result.ts';
-import type { BacklogChunk } from './backlog.ts';
+import type { LiveResult } from '../result/live-result-interface.ts';
+import type { BacklogChunk } from './missed-rows-reader.ts';
 
 export class SubscriptionMemory {
   readonly #account: MemoryAccount;

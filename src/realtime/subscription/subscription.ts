@@ -13,14 +13,14 @@ import type { FilterIndexKey } from '../hub/filter-index-key.ts';
 import type { TimedLogPosition } from '../hub/hub.ts';
 import { hasReceivedRow, type SubscriptionGroup, type SubscriptionGroupMember } from '../hub/subscription-group.ts';
 import { queueAsTransaction } from '../hub/transaction-messages.ts';
-import { type LiveResult, prepareRowCooperatively } from '../result/live-result.ts';
+import { type LiveResult, prepareRowCooperatively } from '../result/live-result-interface.ts';
 import { LogRowView } from '../result/log-row-view.ts';
-import { CollectionDropped, resetReasonForError } from '../result/snapshot-store.ts';
-import { encodeMessage } from '../wire/messages.ts';
+import { CollectionDropped, resetReasonForError } from '../result/snapshot-reader.ts';
+import { encodeMessage } from '../wire/encode-message.ts';
 import { RESTART_POSITION, type ResetReason } from '../wire/protocol.ts';
 import type { SendQueue } from '../wire/send-queue.ts';
 import type { SubscriptionMessage } from '../wire/shared-message.ts';
-import { type BacklogChunk, BacklogExpired } from './backlog.ts';
+import { type BacklogChunk, BacklogExpired } from './missed-rows-reader.ts';
 import type { RealtimeDeps } from './realtime-deps.ts';
 import { backlogChunkBytes, SubscriptionMemory } from './subscription-memory.ts';
 

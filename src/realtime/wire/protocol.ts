@@ -3,7 +3,7 @@ import {
   IMPERSONATION_TARGET_SYNTAX,
   type ImpersonationTarget,
   parseImpersonationTarget,
-} from '../../auth/identity/impersonation-target.ts';
+} from '../../auth/identity/parse-impersonation-target.ts';
 import { parseStrictJson } from '../../database/json/json.ts';
 import { requireEventTypes } from '../../events/read/type-patterns.ts';
 import { MillraceError } from '../../lib/errors.ts';

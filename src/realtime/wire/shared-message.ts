@@ -2,7 +2,7 @@
  * One message that several subscriptions share, and its bytes. It is encoded once, and framed once for each
  * subscription id. The bytes of a large message are not copied for each id.
  */
-import { CHANGE_EVENT, encodeFrameStart, encodeSseEvent, encodeTextFrame } from './frames.ts';
+import { CHANGE_EVENT, encodeFrameStart, encodeSseEvent, encodeTextFrame } from './encode-frames.ts';
 
 export type LeaveReason = 'deleted' | 'filter' | 'window' | 'gone';
 

@@ -1,6 +1,6 @@
 /** The endpoints of an instance. Within a second each process applies a change and passes it to its sender. */
 import type { ClientSession } from 'mongodb';
-import type { AuditEvents } from '../../database/audit-events.ts';
+import type { AuditEvents } from '../../database/audit-only-events.ts';
 import { type ChangeStamp, SYSTEM_CHANGE_STAMP } from '../../database/system-collection.ts';
 import type { Transactions } from '../../database/transactions.ts';
 import type { Egress } from '../../egress/egress.ts';

@@ -9,9 +9,9 @@ import { arraySchema } from '../../openapi/schema.ts';
 import { pageLinks } from '../../query/page/page-links.ts';
 import type { Creator } from '../endpoint/endpoint.ts';
 import { DELIVERY_STATES, type Delivery, type DeliveryQuery } from '../sending/sender.ts';
+import { TEST_EVENT_TYPE } from './create-test-delivery.ts';
 import { type IdPathParams, requireEnabledEndpoint, type WebhookRoutesOptions } from './endpoint-routes.ts';
-import { TEST_EVENT_TYPE } from './test-delivery.ts';
-import { isUserEvent, mayReadUsers, omitAttemptResponses, userEventsForbidden } from './user-events.ts';
+import { isUserEvent, mayReadUsers, omitAttemptResponses, userEventsForbidden } from './user-event-access.ts';
 import { authorizeWebhookRequest } from './webhook-access.ts';
 import {
   ATTEMPT_SHAPE,

@@ -9,8 +9,8 @@ import type { CollectionRegistry } from '../../collections/collection-registry.t
 import type { Collections } from '../../collections/collections.ts';
 import { collectionNotAvailable } from '../../collections/document-errors.ts';
 import { type CollectionRouteGeneric, requireCollectionScope } from '../../collections/http/collection-access.ts';
-import type { InferredCollectionSchemas } from '../../collections/schema/collection-schemas.ts';
-import { COLLECTION_PARAMETER, type CollectionName } from '../../database/collection-names.ts';
+import type { InferredCollectionSchemas } from '../../collections/schema/inferred-collection-schemas.ts';
+import { COLLECTION_PARAMETER, type CollectionName } from '../../database/parse-collection-name.ts';
 import { collectionEventTypes } from '../../events/log/event.ts';
 import { eventTypeMatcher, requireEventTypes } from '../../events/read/type-patterns.ts';
 import { type ErrorCode, MillraceError } from '../../lib/errors.ts';

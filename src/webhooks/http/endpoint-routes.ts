@@ -16,9 +16,9 @@ import type { EndpointChangeContext, Endpoints, EndpointView } from '../endpoint
 import type { EventSamples } from '../planning/event-samples.ts';
 import type { WebhookReplays } from '../planning/webhook-replays.ts';
 import type { EndpointHealth, Sender } from '../sending/sender.ts';
+import { createTestDelivery, TEST_EVENT_TYPE } from './create-test-delivery.ts';
 import { ENDPOINT_OPERATIONS as OPERATIONS } from './endpoint-openapi.ts';
-import { createTestDelivery, TEST_EVENT_TYPE } from './test-delivery.ts';
-import { endpointPatchChangesDelivery, mayReadUsers, userEventsForbidden } from './user-events.ts';
+import { endpointPatchChangesDelivery, mayReadUsers, userEventsForbidden } from './user-event-access.ts';
 import { authorizeWebhookRequest, undoIfCredentialRevoked } from './webhook-access.ts';
 import { RECOVER_BODY, REPLAY_BODY, ROTATE_SECRET_BODY, TEST_ENDPOINT_BODY } from './webhook-schemas.ts';
 

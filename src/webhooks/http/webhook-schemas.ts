@@ -3,7 +3,7 @@ import Type from 'typebox';
 import { DATE_TIME_SCHEMA, namedSchema, nullable } from '../../openapi/schema.ts';
 import { DELIVERY_ORDERINGS, DISABLED_REASONS, REST_HOOKS_ROUTE, RETRY_SCHEDULES } from '../endpoint/endpoint.ts';
 import { EVENT_TYPES_SCHEMA } from '../endpoint/endpoint-schema.ts';
-import { REPLAY_STATES } from '../planning/replay.ts';
+import { REPLAY_STATES } from '../planning/replay-types.ts';
 import { ATTEMPT_TRIGGERS, DELIVERY_STATES } from '../sending/sender.ts';
 
 export const DEFAULT_PAGE_SIZE = 100;

@@ -3,7 +3,7 @@
  * form. It searches a bounded part of the log, from its end.
  */
 import type { Principal } from '../../auth/identity/principal.ts';
-import type { CollectionName } from '../../database/collection-names.ts';
+import type { CollectionName } from '../../database/parse-collection-name.ts';
 import type { Event } from '../../events/log/event.ts';
 import type { LogRow } from '../../events/log/log-row.ts';
 import type { EventServices } from '../../events/services.ts';

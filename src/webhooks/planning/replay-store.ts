@@ -4,7 +4,7 @@ import { withTranslatedErrors } from '../../database/errors.ts';
 import { newId } from '../../database/json/ids.ts';
 import type { Mongo } from '../../database/mongo.ts';
 import type { LogPosition } from '../../events/log/position.ts';
-import type { ReplayState } from './replay.ts';
+import type { ReplayState } from './replay-types.ts';
 
 /** How long an ended replay can be read, in milliseconds. */
 const RETENTION_MS = 30 * 24 * 3_600_000;

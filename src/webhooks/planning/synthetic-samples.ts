@@ -4,8 +4,8 @@
  */
 import { ZERO_TIMESTAMP } from '../../database/bson/raw-bson.ts';
 import { decodeDocument, encodeBsonDocument } from '../../database/bson/stored-document.ts';
-import type { CollectionName } from '../../database/collection-names.ts';
 import { idText } from '../../database/json/ids.ts';
+import type { CollectionName } from '../../database/parse-collection-name.ts';
 import { LOG_ROW_DEFAULTS, type LogRow, type RowOperation } from '../../events/log/log-row.ts';
 import { encodeEventBody } from '../../events/read/event-body.ts';
 import { eventTypeMatcher } from '../../events/read/type-patterns.ts';

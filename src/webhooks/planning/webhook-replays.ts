@@ -4,7 +4,7 @@
  * priority.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { AuditEvents } from '../../database/audit-events.ts';
+import type { AuditEvents } from '../../database/audit-only-events.ts';
 import type { ChangeStamp } from '../../database/system-collection.ts';
 import type { LogRow } from '../../events/log/log-row.ts';
 import { formatPosition } from '../../events/log/position.ts';
@@ -14,8 +14,8 @@ import { FairScheduler } from '../../query/evaluate/fair-scheduler.ts';
 import type { Sender } from '../sending/sender.ts';
 import { DeliveryBatcher, type EventDeliveryBuilder } from './deliveries-for-event.ts';
 import type { DeliveryPlanner } from './delivery-planner.ts';
-import type { ReplayRequest, ReplayView } from './replay.ts';
 import type { ReplayRecord, ReplayStore } from './replay-store.ts';
+import type { ReplayRequest, ReplayView } from './replay-types.ts';
 
 /** Rows of a page. */
 const PAGE = 200;

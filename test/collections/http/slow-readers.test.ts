@@ -7,7 +7,7 @@ import t from 'tap';
 import { ANONYMOUS } from '../../../src/auth/identity/principal.ts';
 import { sendList } from '../../../src/collections/http/list-response.ts';
 import { ByteBudget } from '../../../src/lib/memory/byte-budget.ts';
-import { OpenResponses } from '../../../src/lib/streaming/open-responses.ts';
+import { OpenResponses } from '../../../src/lib/streaming/slow-reader-limits.ts';
 import { Policies } from '../../../src/policies/policies.ts';
 import { StreamedResponses } from '../../../src/policies/revalidation/streamed-responses.ts';
 import { until } from '../../helpers/until.ts';

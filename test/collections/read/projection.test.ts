@@ -3,10 +3,10 @@ import { BSON } from 'mongodb';
 import t from 'tap';
 import { selectStoredFields } from '../../../src/collections/read/field-selection.ts';
 import { createProjection } from '../../../src/collections/read/projection.ts';
-import { parseCollectionName } from '../../../src/database/collection-names.ts';
+import { parseCollectionName } from '../../../src/database/parse-collection-name.ts';
 import { Policies } from '../../../src/policies/policies.ts';
 import { toPolicySet } from '../../../src/policies/policy-set.ts';
-import { parseFields } from '../../../src/query/evaluate/fields.ts';
+import { parseFields } from '../../../src/query/evaluate/field-selection.ts';
 import { user } from '../../helpers/principals.ts';
 
 function showing(fields: readonly (readonly string[])[], requested: readonly string[] | null) {

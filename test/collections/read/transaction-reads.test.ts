@@ -2,7 +2,7 @@
 import t from 'tap';
 import { NO_PRECONDITIONS } from '../../../src/collections/store/preconditions.ts';
 import { decodeDocument } from '../../../src/database/bson/stored-document.ts';
-import { parseCollectionName } from '../../../src/database/collection-names.ts';
+import { parseCollectionName } from '../../../src/database/parse-collection-name.ts';
 import { parseQueryJson } from '../../../src/query/parse/parse-query.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { withPolicies } from '../../helpers/policies.ts';

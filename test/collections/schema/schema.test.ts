@@ -4,7 +4,7 @@
  */
 import { Binary, Decimal128, ObjectId } from 'mongodb';
 import t from 'tap';
-import { inferFields } from '../../../src/collections/schema/field-shapes.ts';
+import { inferFields } from '../../../src/collections/schema/infer-fields.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { withPolicies } from '../../helpers/policies.ts';
 import { fieldsOfSchema } from '../../helpers/schema-fields.ts';

@@ -8,7 +8,7 @@ import { NO_PRECONDITIONS } from '../../../src/collections/store/preconditions.t
 import { DocumentStore } from '../../../src/collections/store/store.ts';
 import { toStoredChange } from '../../../src/collections/store/stored-change.ts';
 import { encodeBsonDocument } from '../../../src/database/bson/stored-document.ts';
-import { parseCollectionName } from '../../../src/database/collection-names.ts';
+import { parseCollectionName } from '../../../src/database/parse-collection-name.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 
 const COUNT = 120;

@@ -3,8 +3,8 @@ import type { Document } from 'mongodb';
 import t from 'tap';
 import { DocumentStore } from '../../../src/collections/store/store.ts';
 import { decodeDocument } from '../../../src/database/bson/stored-document.ts';
-import { parseCollectionName } from '../../../src/database/collection-names.ts';
 import type { FirstBatch } from '../../../src/database/cursors/find-raw.ts';
+import { parseCollectionName } from '../../../src/database/parse-collection-name.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 
 const THINGS = parseCollectionName('things');

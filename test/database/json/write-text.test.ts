@@ -1,6 +1,6 @@
 /** Strings written from bytes equal decoding and JSON.stringify, whether or not they are well-formed UTF-8. */
 import t from 'tap';
-import { writeUtf8String } from '../../../src/database/json/write-text.ts';
+import { writeUtf8String } from '../../../src/database/json/write-json-string.ts';
 
 const out = Buffer.alloc(256);
 

@@ -4,9 +4,9 @@
  */
 import { Timestamp } from 'mongodb';
 import t from 'tap';
+import { changeStreamStartTime } from '../../../src/events/log/change-stream-start-time.ts';
 import { encodeLogRow, LOG_ROW_DEFAULTS } from '../../../src/events/log/log-row.ts';
 import { LogTail } from '../../../src/events/log/log-tail.ts';
-import { changeStreamStartTime } from '../../../src/events/log/next-cluster-time.ts';
 import { testReplicaSet } from '../../helpers/database/replica-set.ts';
 import { eventFixture } from '../../helpers/events/event-fixture.ts';
 import { testMongo } from '../../helpers/mongo.ts';

@@ -1,7 +1,7 @@
 /** The stored type of a file, for honest, careless and hostile uploads. */
 import t from 'tap';
 import { SNIFF_BYTES } from '../../../src/files/upload/detect-file-type.ts';
-import { isInlineType, resolveMediaType, servedContentType } from '../../../src/files/upload/media-type.ts';
+import { isInlineType, resolveMediaType, servedContentType } from '../../../src/files/upload/resolve-media-type.ts';
 
 const PNG = Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 'latin1');
 const JPEG = Buffer.from('\xff\xd8\xff\xe0\0\x10JFIF', 'latin1');

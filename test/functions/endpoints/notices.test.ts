@@ -3,7 +3,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import t from 'tap';
 import { ANONYMOUS } from '../../../src/auth/identity/principal.ts';
 import { endpointOperations } from '../../../src/functions/endpoints/endpoint-openapi.ts';
-import { OpenApiDocuments } from '../../../src/http/openapi/documented-routes.ts';
+import { OpenApiDocuments } from '../../../src/http/openapi/openapi-document-route.ts';
 import { endpointFixture } from '../../helpers/functions/endpoint-fixture.ts';
 import { endpoint, pluginOf } from '../../helpers/functions/plugins.ts';
 

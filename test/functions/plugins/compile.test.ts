@@ -1,7 +1,7 @@
 /** Scripts compile to JavaScript with unchanged positions, and every error has a location. */
 import t from 'tap';
 import { compileAndCheck, compileScripts } from '../../../src/functions/plugins/compile/compile.ts';
-import { MAX_TOTAL_SCRIPT_BYTES } from '../../../src/functions/plugins/manifest/script-limits.ts';
+import { MAX_TOTAL_SCRIPT_BYTES } from '../../../src/functions/plugins/manifest/script-validation.ts';
 
 const compiled = (files: Record<string, string>) => compileScripts(new Map(Object.entries(files)));
 

@@ -1,9 +1,9 @@
 /** Terminal output about plugins: activated, changed and removed ones. */
 import t from 'tap';
 import { PluginRegistry } from '../../../src/functions/plugins/active-plugins.ts';
+import { logPluginChanges } from '../../../src/functions/plugins/log-plugin-changes.ts';
 import { formatDiagnostic } from '../../../src/functions/plugins/manifest/plugin-error.ts';
 import type { FunctionOptions, Plugin, PluginFunction } from '../../../src/functions/plugins/plugin.ts';
-import { logPluginChanges } from '../../../src/functions/plugins/plugin-log.ts';
 
 function plugin(name: string, uses: readonly FunctionOptions[], enabled = true): Plugin {
   const functions: PluginFunction[] = [];

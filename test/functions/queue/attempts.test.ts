@@ -1,7 +1,7 @@
 /** Attempts: order of runs, retries, failure, takeover, and exactly-once effects. */
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { runIdFor } from '../../../src/functions/queue/running/queued-run.ts';
+import { runIdFor } from '../../../src/functions/queue/running/queued-run-transitions.ts';
 import { CodeError, count, onEvents, queueFixture } from '../../helpers/functions/queue-fixture.ts';
 import { until } from '../../helpers/until.ts';
 

@@ -1,7 +1,7 @@
 /** Jobs: scheduled in the transaction of a run, run once at their time, listed and canceled, limited. */
 import t from 'tap';
 import { Jobs } from '../../../src/functions/queue/jobs.ts';
-import { ScheduledJobStore } from '../../../src/functions/queue/running/scheduled-job-store.ts';
+import { ScheduledJobStore } from '../../../src/functions/queue/running/pending-job-store.ts';
 import { requestIdForWrites } from '../../../src/functions/runs/run.ts';
 import { jobOf } from '../../helpers/functions/plugins.ts';
 import { count, type Given, onEvents, queueFixture } from '../../helpers/functions/queue-fixture.ts';

@@ -2,12 +2,12 @@
 import t from 'tap';
 import { connectMongo } from '../../../src/database/mongo.ts';
 import { RunRecordBuffer } from '../../../src/functions/runs/run-batches.ts';
-import { RunStorageBudget } from '../../../src/functions/runs/run-budget.ts';
 import { RunCountStore } from '../../../src/functions/runs/run-count-store.ts';
 import { RunCounts } from '../../../src/functions/runs/run-counts.ts';
 import { RunRecorder } from '../../../src/functions/runs/run-recorder.ts';
 import type { CallToRecord, RunReport } from '../../../src/functions/runs/run-result.ts';
 import type { RunRow } from '../../../src/functions/runs/run-row.ts';
+import { RunStorageBudget } from '../../../src/functions/runs/run-storage-budget.ts';
 import { createRunServices } from '../../../src/functions/runs/services.ts';
 import type { CallOutcome } from '../../../src/functions/sandbox/sandbox.ts';
 import { MillraceError } from '../../../src/lib/errors.ts';

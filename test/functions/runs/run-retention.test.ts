@@ -2,8 +2,8 @@
 import t from 'tap';
 import { connectMongo } from '../../../src/database/mongo.ts';
 import { RunRetention } from '../../../src/functions/runs/run-retention.ts';
+import { RunRetentionStore } from '../../../src/functions/runs/run-retention-store.ts';
 import { runExpiry } from '../../../src/functions/runs/run-row.ts';
-import { RunRetentionStore } from '../../../src/functions/runs/run-size-store.ts';
 import { RunStore } from '../../../src/functions/runs/run-store.ts';
 import { runRow } from '../../helpers/functions/run-rows.ts';
 import { testMongo } from '../../helpers/mongo.ts';

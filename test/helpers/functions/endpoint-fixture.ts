@@ -2,7 +2,7 @@
  * A server whose plugins are built by hand and whose calls are handled by the test itself, for tests of everything
  * around a call. Code in the sandbox is tested elsewhere.
  */
-import '../../../src/fastify.ts';
+import '../../../src/fastify-types.ts';
 import pino from 'pino';
 import type { Test } from 'tap';
 import { buildApp } from '../../../src/app.ts';

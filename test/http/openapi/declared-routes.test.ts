@@ -2,7 +2,7 @@
  * A server with a route that is missing in the OpenAPI document, or is declared wrongly, does not start and names the
  * route.
  */
-import '../../../src/fastify.ts';
+import '../../../src/fastify-types.ts';
 import Fastify from 'fastify';
 import t from 'tap';
 import { openApiRouteCollector } from '../../../src/http/openapi/declared-routes.ts';

@@ -3,7 +3,7 @@
  * what is rejected; and the audit record. Random policies are in property.test.ts, all routes in the matrix.
  */
 import t from 'tap';
-import { parseCollectionName } from '../../../src/database/collection-names.ts';
+import { parseCollectionName } from '../../../src/database/parse-collection-name.ts';
 import type { RightsAtRequestStart } from '../../../src/policies/revalidation/revalidation.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { multipart } from '../../helpers/files/upload.ts';

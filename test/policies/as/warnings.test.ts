@@ -1,7 +1,7 @@
 /** The audit records of impersonation, and impersonation in development mode. */
 import t from 'tap';
 import { ANONYMOUS } from '../../../src/auth/identity/principal.ts';
-import { ImpersonationService } from '../../../src/policies/revalidation/impersonation.ts';
+import { ImpersonationService } from '../../../src/policies/impersonation.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { withPolicies } from '../../helpers/policies.ts';
 import { owner, user } from '../../helpers/principals.ts';

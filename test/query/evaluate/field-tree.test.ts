@@ -4,6 +4,7 @@ import t from 'tap';
 import { decodeExactDocument } from '../../../src/database/bson/stored-document.ts';
 import { parseFieldRules } from '../../../src/policies/fields/field-rules.ts';
 import { selectBsonFields } from '../../../src/policies/fields/select-bson-fields.ts';
+import { parseFields, toFieldTree } from '../../../src/query/evaluate/field-selection.ts';
 import {
   createFieldTree,
   EMPTY_FIELD_TREE,
@@ -15,7 +16,6 @@ import {
   selectFields,
   unionFieldTrees,
 } from '../../../src/query/evaluate/field-tree.ts';
-import { parseFields, toFieldTree } from '../../../src/query/evaluate/fields.ts';
 import { seeded } from '../../query/random.ts';
 import { documentFields, id } from '../../query/random-documents.ts';
 

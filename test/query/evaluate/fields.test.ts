@@ -3,14 +3,14 @@ import { BSON, type Document, EJSON } from 'bson';
 import { MongoClient } from 'mongodb';
 import t from 'tap';
 import { decodeExactDocument } from '../../../src/database/bson/stored-document.ts';
-import { selectFields } from '../../../src/query/evaluate/field-tree.ts';
 import {
   coversAllPaths,
   includesMeta,
   parseFields,
   toFieldTree,
   toMongoProjection,
-} from '../../../src/query/evaluate/fields.ts';
+} from '../../../src/query/evaluate/field-selection.ts';
+import { selectFields } from '../../../src/query/evaluate/field-tree.ts';
 import { testMongo } from '../../helpers/mongo.ts';
 import { seeded } from '../random.ts';
 import { documentFields, id } from '../random-documents.ts';

@@ -7,8 +7,8 @@ import t from 'tap';
 import { bindVariables } from '../../../src/query/evaluate/bind-variables.ts';
 import { compileMatcher } from '../../../src/query/evaluate/match.ts';
 import type { FilterOperator } from '../../../src/query/operators.ts';
-import { parseQueryString } from '../../../src/query/parse/parameters.ts';
 import { parseQuery } from '../../../src/query/parse/parse-query.ts';
+import { parseQueryString } from '../../../src/query/parse/parse-query-string.ts';
 
 /** Compares a field with a value. */
 interface Comparing {

@@ -1,8 +1,8 @@
 /** Whole queries, as a URL and as a body; everything except the conditions themselves. */
 import t from 'tap';
 import { fieldFilter, matchAllFilter } from '../../../src/query/filter.ts';
-import { parseQueryString } from '../../../src/query/parse/parameters.ts';
 import { parseQuery, parseQueryJson } from '../../../src/query/parse/parse-query.ts';
+import { parseQueryString } from '../../../src/query/parse/parse-query-string.ts';
 import { type Query, queryFingerprint } from '../../../src/query/parse/query.ts';
 
 const request = (search: string): Query => parseQuery(parseQueryString(search));

@@ -3,8 +3,8 @@ import { Long, ObjectId, UUID } from 'bson';
 import t from 'tap';
 import { bindVariables } from '../../../src/query/evaluate/bind-variables.ts';
 import { toMongoFilter } from '../../../src/query/evaluate/to-mongo-filter.ts';
-import { parseQueryString } from '../../../src/query/parse/parameters.ts';
 import { parseQuery } from '../../../src/query/parse/parse-query.ts';
+import { parseQueryString } from '../../../src/query/parse/parse-query-string.ts';
 
 const HEX = '65a000000000000000000000';
 const USER = {

@@ -11,7 +11,7 @@ import { CollectionSubscriptionGroups } from '../../../src/realtime/hub/collecti
 import { FieldPathIndex } from '../../../src/realtime/hub/field-path-index.ts';
 import { indexKeyOfFilter } from '../../../src/realtime/hub/filter-index-key.ts';
 import { SubscriptionGroup } from '../../../src/realtime/hub/subscription-group.ts';
-import type { LiveResult } from '../../../src/realtime/result/live-result.ts';
+import type { LiveResult } from '../../../src/realtime/result/live-result-interface.ts';
 import { LogRowView } from '../../../src/realtime/result/log-row-view.ts';
 import { unbounded } from '../../helpers/unbounded.ts';
 import { seeded } from '../../query/random.ts';

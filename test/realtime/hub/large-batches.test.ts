@@ -4,7 +4,7 @@ import t from 'tap';
 import { LOG_ROW_DEFAULTS, type LogRow } from '../../../src/events/log/log-row.ts';
 import { FairSemaphore } from '../../../src/lib/concurrency/fair-semaphore.ts';
 import { Hub } from '../../../src/realtime/hub/hub.ts';
-import { Backlog } from '../../../src/realtime/subscription/backlog.ts';
+import { Backlog } from '../../../src/realtime/subscription/missed-rows-reader.ts';
 
 const ROWS = 100;
 const MOST = 8;

@@ -4,7 +4,7 @@ import t from 'tap';
 import { LOG_ROW_DEFAULTS, type LogRow } from '../../../src/events/log/log-row.ts';
 import type { LogTailListener } from '../../../src/events/log/log-tail.ts';
 import { Hub } from '../../../src/realtime/hub/hub.ts';
-import type { LiveResult, RowEffect } from '../../../src/realtime/result/live-result.ts';
+import type { LiveResult, RowEffect } from '../../../src/realtime/result/live-result-interface.ts';
 import { FlushScheduler, SendQueue } from '../../../src/realtime/wire/send-queue.ts';
 import { unbounded } from '../../helpers/unbounded.ts';
 

@@ -3,7 +3,7 @@
  */
 import { BSON, Timestamp } from 'mongodb';
 import t from 'tap';
-import { parseCollectionName } from '../../../src/database/collection-names.ts';
+import { parseCollectionName } from '../../../src/database/parse-collection-name.ts';
 import { LOG_ROW_DEFAULTS, type LogRow } from '../../../src/events/log/log-row.ts';
 import { ByteBudget, MemoryAccount } from '../../../src/lib/memory/byte-budget.ts';
 import { unlimitedScope } from '../../../src/policies/scope.ts';
@@ -13,7 +13,7 @@ import type { SubscriptionGroupMember } from '../../../src/realtime/hub/subscrip
 import { SubscriptionGroupIndex } from '../../../src/realtime/hub/subscription-group-index.ts';
 import { LiveQuery } from '../../../src/realtime/result/live-query.ts';
 import { toLiveQuerySpec, toSubscriptionQuery } from '../../../src/realtime/result/live-query-spec.ts';
-import type { SnapshotReader } from '../../../src/realtime/result/snapshot-store.ts';
+import type { SnapshotReader } from '../../../src/realtime/result/snapshot-reader.ts';
 import { FlushScheduler, SendQueue } from '../../../src/realtime/wire/send-queue.ts';
 
 const MIB = 1024 * 1024;

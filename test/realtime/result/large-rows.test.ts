@@ -5,7 +5,7 @@
  */
 import { BSON, Timestamp } from 'mongodb';
 import t from 'tap';
-import { parseCollectionName } from '../../../src/database/collection-names.ts';
+import { parseCollectionName } from '../../../src/database/parse-collection-name.ts';
 import { LOG_ROW_DEFAULTS, type LogRow } from '../../../src/events/log/log-row.ts';
 import { ByteBudget, MemoryAccount } from '../../../src/lib/memory/byte-budget.ts';
 import { Policies } from '../../../src/policies/policies.ts';
@@ -16,12 +16,12 @@ import { parseQueryJson } from '../../../src/query/parse/parse-query.ts';
 import { LogRowBatch } from '../../../src/realtime/hub/log-row-batch.ts';
 import type { SubscriptionGroupMember } from '../../../src/realtime/hub/subscription-group.ts';
 import { SubscriptionGroupIndex } from '../../../src/realtime/hub/subscription-group-index.ts';
-import { LiveEvents } from '../../../src/realtime/result/live-events.ts';
+import { LiveEvents } from '../../../src/realtime/result/event-subscription-result.ts';
 import { LiveQuery } from '../../../src/realtime/result/live-query.ts';
 import { toLiveQuerySpec, toSubscriptionQuery } from '../../../src/realtime/result/live-query-spec.ts';
-import { prepareRowCooperatively } from '../../../src/realtime/result/live-result.ts';
+import { prepareRowCooperatively } from '../../../src/realtime/result/live-result-interface.ts';
 import { LogRowView } from '../../../src/realtime/result/log-row-view.ts';
-import type { SnapshotReader } from '../../../src/realtime/result/snapshot-store.ts';
+import type { SnapshotReader } from '../../../src/realtime/result/snapshot-reader.ts';
 import { FlushScheduler, SendQueue } from '../../../src/realtime/wire/send-queue.ts';
 import { longestHold } from '../../helpers/longest-hold.ts';
 import { user } from '../../helpers/principals.ts';

@@ -1,7 +1,7 @@
 /** Sort keys for clients: JSON whose values compare as the database's do. */
 import { Decimal128, Double, Long } from 'mongodb';
 import t from 'tap';
-import { parseCollectionName } from '../../../src/database/collection-names.ts';
+import { parseCollectionName } from '../../../src/database/parse-collection-name.ts';
 import { unlimitedScope } from '../../../src/policies/scope.ts';
 import { parseQueryJson } from '../../../src/query/parse/parse-query.ts';
 import { toLiveQuerySpec, toSubscriptionQuery } from '../../../src/realtime/result/live-query-spec.ts';

@@ -4,7 +4,7 @@
  */
 import { BSON, Timestamp } from 'mongodb';
 import t from 'tap';
-import { parseCollectionName } from '../../../src/database/collection-names.ts';
+import { parseCollectionName } from '../../../src/database/parse-collection-name.ts';
 import { LOG_ROW_DEFAULTS, type LogRow } from '../../../src/events/log/log-row.ts';
 import { unlimitedScope } from '../../../src/policies/scope.ts';
 import { parseQueryJson } from '../../../src/query/parse/parse-query.ts';

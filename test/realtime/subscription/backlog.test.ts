@@ -4,7 +4,7 @@
  */
 import t from 'tap';
 import { FairSemaphore } from '../../../src/lib/concurrency/fair-semaphore.ts';
-import { Backlog } from '../../../src/realtime/subscription/backlog.ts';
+import { Backlog } from '../../../src/realtime/subscription/missed-rows-reader.ts';
 import { until } from '../../helpers/until.ts';
 
 const NEWEST = { epoch: 1, number: 1_000_000, time: null };

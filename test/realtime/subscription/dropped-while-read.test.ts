@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { get, type IncomingMessage } from 'node:http';
 import t from 'tap';
-import { CollectionDropped, resetReasonForError } from '../../../src/realtime/result/snapshot-store.ts';
+import { CollectionDropped, resetReasonForError } from '../../../src/realtime/result/snapshot-reader.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { openSocket } from '../../helpers/live/socket.ts';
 import { until } from '../../helpers/until.ts';

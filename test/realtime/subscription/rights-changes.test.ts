@@ -5,7 +5,7 @@
 import { BSON, Timestamp } from 'mongodb';
 import t from 'tap';
 import { LOG_ROW_DEFAULTS, type LogRow } from '../../../src/events/log/log-row.ts';
-import { RecentRightsChanges } from '../../../src/realtime/subscription/rights-changes.ts';
+import { RecentRightsChanges } from '../../../src/realtime/subscription/recent-rights-changes.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { openSocket } from '../../helpers/live/socket.ts';
 import { user } from '../../helpers/principals.ts';

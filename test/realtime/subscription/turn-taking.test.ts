@@ -6,7 +6,7 @@ import { BSON } from 'mongodb';
 import t from 'tap';
 import { LOG_ROW_DEFAULTS, type LogRow } from '../../../src/events/log/log-row.ts';
 import { FairScheduler } from '../../../src/query/evaluate/fair-scheduler.ts';
-import type { BacklogChunk, BacklogQuery } from '../../../src/realtime/subscription/backlog.ts';
+import type { BacklogChunk, BacklogQuery } from '../../../src/realtime/subscription/missed-rows-reader.ts';
 import { checkResume } from '../../../src/realtime/subscription/resume-check.ts';
 import { toChangeMessage } from '../../../src/realtime/wire/shared-message.ts';
 

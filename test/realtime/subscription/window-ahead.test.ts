@@ -4,7 +4,7 @@
  */
 import { BSON, type Timestamp } from 'mongodb';
 import t from 'tap';
-import { parseCollectionName } from '../../../src/database/collection-names.ts';
+import { parseCollectionName } from '../../../src/database/parse-collection-name.ts';
 import { LOG_ROW_DEFAULTS, type LogRow } from '../../../src/events/log/log-row.ts';
 import { unlimitedScope } from '../../../src/policies/scope.ts';
 import { parseQueryJson } from '../../../src/query/parse/parse-query.ts';
@@ -12,7 +12,7 @@ import { LogRowBatch } from '../../../src/realtime/hub/log-row-batch.ts';
 import { SubscriptionGroupIndex } from '../../../src/realtime/hub/subscription-group-index.ts';
 import { LiveQuery } from '../../../src/realtime/result/live-query.ts';
 import { toLiveQuerySpec, toSubscriptionQuery } from '../../../src/realtime/result/live-query-spec.ts';
-import { SnapshotReader } from '../../../src/realtime/result/snapshot-store.ts';
+import { SnapshotReader } from '../../../src/realtime/result/snapshot-reader.ts';
 import { toWindowMember } from '../../../src/realtime/result/window-member.ts';
 import { FlushScheduler, SendQueue } from '../../../src/realtime/wire/send-queue.ts';
 import { buildTestApp } from '../../helpers/app.ts';

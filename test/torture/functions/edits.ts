@@ -9,7 +9,7 @@ const QUEUE = 'src/functions/queue';
 
 const TIMES: readonly Edit[] = [
   {
-    file: `${QUEUE}/running/queued-run.ts`,
+    file: `${QUEUE}/running/queued-run-transitions.ts`,
     from: 'const PAUSES_MS = [1_000, 10_000, 60_000, 600_000]',
     to: 'const PAUSES_MS = [100, 200, 400, 400, 400, 400, 400, 400, 400, 400, 400, 400]',
   },

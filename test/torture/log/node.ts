@@ -13,9 +13,9 @@ import { NO_PRECONDITIONS } from '../../../src/collections/store/preconditions.t
 import { SortIndexes } from '../../../src/collections/store/sort-indexes.ts';
 import { DocumentStore } from '../../../src/collections/store/store.ts';
 import { TransactionRunner } from '../../../src/collections/transaction-runner.ts';
-import { parseCollectionName } from '../../../src/database/collection-names.ts';
 import { Lease } from '../../../src/database/lease.ts';
 import { connectMongo } from '../../../src/database/mongo.ts';
+import { parseCollectionName } from '../../../src/database/parse-collection-name.ts';
 import { Transactions } from '../../../src/database/transactions.ts';
 import { LogTail } from '../../../src/events/log/log-tail.ts';
 import { Recorder } from '../../../src/events/record/recorder.ts';

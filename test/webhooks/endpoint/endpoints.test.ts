@@ -3,7 +3,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
-import { AuditEvents } from '../../../src/database/audit-events.ts';
+import { AuditEvents } from '../../../src/database/audit-only-events.ts';
 import { connectMongo } from '../../../src/database/mongo.ts';
 import { Transactions } from '../../../src/database/transactions.ts';
 import { Encryption } from '../../../src/lib/encryption.ts';

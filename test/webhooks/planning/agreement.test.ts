@@ -15,7 +15,7 @@ import type { Scope } from '../../../src/policies/scope.ts';
 import { visibleFieldTree } from '../../../src/policies/scope-filter.ts';
 import { FairScheduler } from '../../../src/query/evaluate/fair-scheduler.ts';
 import { matchAllFilter } from '../../../src/query/filter.ts';
-import { LiveEvents } from '../../../src/realtime/result/live-events.ts';
+import { LiveEvents } from '../../../src/realtime/result/event-subscription-result.ts';
 import { LogRowView } from '../../../src/realtime/result/log-row-view.ts';
 import { CompiledEndpoint } from '../../../src/webhooks/planning/compiled-endpoint.ts';
 import { EventDeliveryBuilder } from '../../../src/webhooks/planning/deliveries-for-event.ts';

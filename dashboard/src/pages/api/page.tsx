@@ -13,6 +13,7 @@ import { Page } from '../../parts/page.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
 import { useShape } from '../data/parts/collection-schema.ts';
 import type { Shape } from '../data/parts/columns.ts';
+import { typeOf } from './document-typescript-type.ts';
 import {
   curlOf,
   type Inputs,
@@ -27,7 +28,6 @@ import {
 } from './requests.ts';
 import { type ApiSearch, apiRoute } from './route.ts';
 import { TryIt } from './try-it.tsx';
-import { typeOf } from './types.ts';
 
 /** Shown where there is no collection yet. */
 const FIRST = 'todos';

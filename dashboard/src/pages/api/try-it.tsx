@@ -2,7 +2,7 @@
 import { Alert, Badge, Button, Code, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useLive } from '../../api/live.ts';
-import { type PlainResponse, plainRequest } from '../../api/plain-request.ts';
+import { type PlainResponse, plainRequest } from '../../api/request-raw-response.ts';
 import { Copyable } from '../../parts/copy.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { useAction } from '../../parts/use-action.ts';

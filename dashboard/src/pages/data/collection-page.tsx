@@ -4,7 +4,7 @@ import { IconPlus } from '@tabler/icons-react';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useRights } from '../../api/rights.ts';
 import { Page } from '../../parts/page.tsx';
-import { CollectionActions } from './collection-actions.tsx';
+import { CollectionActions } from './bulk-actions.tsx';
 import { DocumentsTab } from './documents-tab.tsx';
 import { IndexesTab } from './indexes-tab.tsx';
 import { type DataSearch, NEW, TABS } from './parts/search.ts';

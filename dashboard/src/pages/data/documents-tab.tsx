@@ -6,13 +6,13 @@ import { useMemo, useState } from 'react';
 import { MillraceError } from '../../../../client/client.ts';
 import { request } from '../../api/client.ts';
 import { useRights } from '../../api/rights.ts';
-import { curl } from '../../parts/command.ts';
+import { curl } from '../../parts/curl-command.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { Failure, reportFailure } from '../../parts/failure.tsx';
 import { pathOfName } from '../../parts/field-path.ts';
 import { numberText } from '../../parts/numbers.ts';
 import { Loading } from '../../parts/page.tsx';
-import { ColumnMenu } from './column-menu.tsx';
+import { ColumnMenu } from './column-picker.tsx';
 import { DocumentDrawer } from './document/document-drawer.tsx';
 import { FilterBar } from './filter-bar.tsx';
 import { type CellTarget, patchOf } from './grid/cell-editor.tsx';
@@ -22,7 +22,7 @@ import { ListHint } from './list-hint.tsx';
 import { useShape } from './parts/collection-schema.ts';
 import { choices, columnsOf, type Shape } from './parts/columns.ts';
 import { curlOf, type DataSearch, NEWEST_FIRST, pathOf } from './parts/search.ts';
-import { useHidden } from './use-hidden.ts';
+import { useHidden } from './use-policy-hidden-columns.ts';
 import { ViewAs, ViewedAs } from './view-as.tsx';
 
 interface DocumentsTabProps {

@@ -3,7 +3,7 @@ import { Alert, Badge, Button, Group, Text, Title } from '@mantine/core';
 import { IconPlayerPause, IconPlayerPlay, IconSend } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useRights } from '../../api/rights.ts';
-import { curl } from '../../parts/command.ts';
+import { curl } from '../../parts/curl-command.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { numberText } from '../../parts/numbers.ts';

@@ -10,7 +10,7 @@ import { NamesInput } from '../../parts/names-input.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
 import { useAction } from '../../parts/use-action.ts';
 import type { Plugin } from '../functions/parts/responses.ts';
-import type { Endpoint, Replay } from '../webhooks/parts/responses.ts';
+import type { Endpoint, Replay } from '../webhooks/parts/webhook-api-types.ts';
 import { pageAfter } from './history.ts';
 import { numberOf } from './position.ts';
 import { isOfTrigger, type Replayed, ReplayedToTrigger, replayToTrigger, triggersOf } from './replay-to-trigger.tsx';

@@ -16,20 +16,20 @@ import { useDebouncedCallback } from '@mantine/hooks';
 import { IconUpload } from '@tabler/icons-react';
 import { type DragEvent, useEffect, useState } from 'react';
 import { useRights } from '../../api/rights.ts';
-import { curl } from '../../parts/command.ts';
+import { curl } from '../../parts/curl-command.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { numberText } from '../../parts/numbers.ts';
 import { Loading, Page } from '../../parts/page.tsx';
 import { When } from '../../parts/when.tsx';
-import { ChosenFiles } from './chosen-files.tsx';
 import { FileDetail } from './file-detail.tsx';
 import { type FileView, sizeText, useFiles } from './file-list.ts';
 import classes from './files.module.css';
 import { Preview } from './preview.tsx';
 import { type FilesSearch, filesRoute } from './route.ts';
-import { UploadList } from './upload-list.tsx';
+import { ChosenFiles } from './selected-files.tsx';
 import { useUploads } from './uploads.ts';
+import { UploadList } from './uploads-in-progress.tsx';
 
 const KINDS = [
   { value: 'image/', label: 'Images' },

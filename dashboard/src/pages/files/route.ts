@@ -1,6 +1,6 @@
 /** The page Files, with its state in the URL. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
-import { textOf } from '../../parts/search-text.ts';
+import { textOf } from '../../parts/search-param-text.ts';
 import { shellRoute } from '../../shell/route.tsx';
 
 export interface FilesSearch {

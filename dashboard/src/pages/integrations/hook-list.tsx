@@ -15,7 +15,7 @@ import { DataTable } from '../../parts/tables/data-table.tsx';
 import { Actor } from '../../parts/users/actor.tsx';
 import { When } from '../../parts/when.tsx';
 import { HealthBadge } from '../webhooks/parts/health.tsx';
-import type { Endpoint } from '../webhooks/parts/responses.ts';
+import type { Endpoint } from '../webhooks/parts/webhook-api-types.ts';
 
 /** Health changes with every attempt, and no event reports it. */
 const HEALTH_MS = 3_000;

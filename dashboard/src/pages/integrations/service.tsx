@@ -5,7 +5,7 @@ import { useRights } from '../../api/rights.ts';
 import { BASE_PATH, SERVER } from '../../api/server.ts';
 import { Copyable } from '../../parts/copy.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
-import { AccessForm } from './access-form.tsx';
+import { AccessForm } from './access-policies-form.tsx';
 import type { ServiceName } from './route.ts';
 
 export const TITLES: Readonly<Record<ServiceName, string>> = { zapier: 'Zapier', n8n: 'n8n', other: 'Make and others' };

@@ -4,8 +4,8 @@
 import { Anchor, Stack, Tabs, Text, Title } from '@mantine/core';
 import { useResource } from '../../api/live.ts';
 import { BASE_PATH, SERVER } from '../../api/server.ts';
-import { curl } from '../../parts/command.ts';
 import { Command, Copyable } from '../../parts/copy.tsx';
+import { curl } from '../../parts/curl-command.ts';
 
 /** Shown where there is no collection yet. */
 const FIRST = 'todos';

@@ -1,6 +1,6 @@
 /** The enabled policies, one row each. */
 import { Badge, Group, Table, Text } from '@mantine/core';
-import { curl } from '../../parts/command.ts';
+import { curl } from '../../parts/curl-command.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
 import { DataTable } from '../../parts/tables/data-table.tsx';

@@ -6,7 +6,7 @@ import { request } from '../../api/client.ts';
 import { useResource } from '../../api/live.ts';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Failure } from '../../parts/failure.tsx';
-import { Verdict } from '../../parts/instance/verdict.tsx';
+import { Verdict } from '../../parts/instance/check-result.tsx';
 import { Loading } from '../../parts/page.tsx';
 import { useAction } from '../../parts/use-action.ts';
 import { EmailFrame } from './email-frame.tsx';

@@ -4,11 +4,11 @@ import type { ReactNode } from 'react';
 import { useSession } from '../../api/live.ts';
 import { Copyable } from '../../parts/copy.tsx';
 import { Failure } from '../../parts/failure.tsx';
+import { Verdict } from '../../parts/instance/check-result.tsx';
 import { type EffectiveSettings, useEffectiveSettings } from '../../parts/instance/effective-settings.ts';
 import { MailCheck } from '../../parts/instance/email-check.tsx';
 import { FilesCheck } from '../../parts/instance/files-check.tsx';
 import { AddressCheck } from '../../parts/instance/url-check.tsx';
-import { Verdict } from '../../parts/instance/verdict.tsx';
 import { Loading } from '../../parts/page.tsx';
 import { quoted } from '../../parts/shell-word.ts';
 

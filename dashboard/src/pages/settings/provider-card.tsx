@@ -1,12 +1,12 @@
 /** One provider: its kind, whether it works, and its actions. */
 import { Badge, Button, Card, Group, Stack, Text, Title } from '@mantine/core';
 import { useState } from 'react';
-import { linkProvider } from '../../api/by-provider.ts';
 import { request } from '../../api/client.ts';
+import { linkProvider } from '../../api/provider-sign-in.ts';
 import { BASE_PATH } from '../../api/server.ts';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Failure } from '../../parts/failure.tsx';
-import { Verdict } from '../../parts/instance/verdict.tsx';
+import { Verdict } from '../../parts/instance/check-result.tsx';
 import { useAction } from '../../parts/use-action.ts';
 import { type ListedProvider, titleOf, weaknessesOf } from './providers.ts';
 

@@ -1,6 +1,6 @@
 /** The page Settings: the open section, and the open provider. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
-import { textOf } from '../../parts/search-text.ts';
+import { textOf } from '../../parts/search-param-text.ts';
 import { shellRoute } from '../../shell/route.tsx';
 
 const SETTINGS_TABS = ['sign-in', 'team', 'instance', 'emails', 'limits'] as const;

@@ -1,8 +1,8 @@
 /** The providers for sign-in, and where such a sign-in may end. */
 import { Button, Group, SimpleGrid, Stack, Text, Title } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
-import { returned } from '../../api/by-provider.ts';
 import { useResource, useSession } from '../../api/live.ts';
+import { returned } from '../../api/provider-sign-in.ts';
 import { SERVER } from '../../api/server.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { Failure } from '../../parts/failure.tsx';

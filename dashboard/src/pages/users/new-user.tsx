@@ -8,7 +8,7 @@ import { Failure, reportFailure } from '../../parts/failure.tsx';
 import { FormEnd } from '../../parts/forms/form-end.tsx';
 import { useAction } from '../../parts/use-action.ts';
 import { RolesInput } from './roles-input.tsx';
-import { sendResetEmail } from './user-access.tsx';
+import { sendResetEmail } from './user-sign-in-methods.tsx';
 import { ADMINS_ONLY, type ListedUser } from './users.ts';
 
 interface NewUserProps {

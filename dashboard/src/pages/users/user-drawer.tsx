@@ -7,10 +7,10 @@ import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/page.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
 import { When } from '../../parts/when.tsx';
-import { UserAccess } from './user-access.tsx';
 import { UserEnd } from './user-end.tsx';
 import { UserRights } from './user-rights.tsx';
 import { UserSessions } from './user-sessions.tsx';
+import { UserAccess } from './user-sign-in-methods.tsx';
 import { ADMINS_ONLY, type ListedUser, nameOf, USER_EVENTS } from './users.ts';
 
 export function UserDrawer({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {

@@ -7,7 +7,7 @@ import { PageLink } from '../../parts/page-link.tsx';
 import { DataTable } from '../../parts/tables/data-table.tsx';
 import { When } from '../../parts/when.tsx';
 import { HealthBadge } from './parts/health.tsx';
-import { type Endpoint, nameOf } from './parts/responses.ts';
+import { type Endpoint, nameOf } from './parts/webhook-api-types.ts';
 
 /** More would make a row higher than a phone. */
 const TYPES_SHOWN = 3;

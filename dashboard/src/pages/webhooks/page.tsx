@@ -12,8 +12,8 @@ import { EndpointDetail } from './endpoint/endpoint-detail.tsx';
 import { EndpointForm } from './endpoint/endpoint-form.tsx';
 import { SecretShown } from './endpoint/new-secret.tsx';
 import { EndpointList } from './endpoint-list.tsx';
-import type { Endpoint } from './parts/responses.ts';
 import { useWebhooksSearch } from './parts/search-params.ts';
+import type { Endpoint } from './parts/webhook-api-types.ts';
 import { Verify } from './verify.tsx';
 
 /** Health changes with every attempt, without an event. */

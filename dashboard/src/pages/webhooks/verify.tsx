@@ -2,7 +2,7 @@
 import { Anchor, Stack, Tabs, Text, Title } from '@mantine/core';
 import { SERVER } from '../../api/server.ts';
 import { Copyable } from '../../parts/copy.tsx';
-import type { Endpoint } from './parts/responses.ts';
+import type { Endpoint } from './parts/webhook-api-types.ts';
 
 const NODE = `import { Webhook } from 'svix'; // npm install svix; it accepts webhook-… and svix-… headers
 

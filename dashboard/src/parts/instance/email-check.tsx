@@ -6,8 +6,8 @@ import { request } from '../../api/client.ts';
 import { Copyable } from '../copy.tsx';
 import { Failure } from '../failure.tsx';
 import { useAction } from '../use-action.ts';
+import { Verdict } from './check-result.tsx';
 import type { EffectiveSettings } from './effective-settings.ts';
-import { Verdict } from './verdict.tsx';
 
 const SETTING = 'MILLRACE_SMTP_URL=smtps://user:password@mail.example.org';
 

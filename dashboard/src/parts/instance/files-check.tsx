@@ -4,8 +4,8 @@ import { useState } from 'react';
 import { request } from '../../api/client.ts';
 import { Failure } from '../failure.tsx';
 import { useAction } from '../use-action.ts';
+import { Verdict } from './check-result.tsx';
 import type { EffectiveSettings } from './effective-settings.ts';
-import { Verdict } from './verdict.tsx';
 
 const KINDS = { gridfs: 'In MongoDB, database', s3: 'In the bucket' } as const;
 

@@ -2,8 +2,8 @@
 import { Code, Stack } from '@mantine/core';
 import { SERVER } from '../../api/server.ts';
 import { Copyable } from '../copy.tsx';
+import { Verdict } from './check-result.tsx';
 import type { EffectiveSettings } from './effective-settings.ts';
-import { Verdict } from './verdict.tsx';
 
 const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 

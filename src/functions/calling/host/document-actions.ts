@@ -8,7 +8,7 @@ import { withWholeMeta } from '../../../collections/read/field-selection.ts';
 import type { TransactionRunner } from '../../../collections/transaction-runner.ts';
 import { encodeDocumentJson, encodeListJson } from '../../../database/json/json.ts';
 import { MillraceError } from '../../../lib/errors.ts';
-import { includesMeta } from '../../../query/evaluate/fields.ts';
+import { includesMeta } from '../../../query/evaluate/field-selection.ts';
 import { parseQueryJson } from '../../../query/parse/parse-query.ts';
 import type { HostArguments } from '../../sandbox/host-schemas.ts';
 import type { ActionContext, HostAction, HostActions } from './host-action.ts';

@@ -8,7 +8,7 @@ import { newId } from '../../../database/json/ids.ts';
 import type { Files } from '../../../files/files.ts';
 import { SNIFF_BYTES } from '../../../files/upload/detect-file-type.ts';
 import { sanitizeFileName } from '../../../files/upload/file-name.ts';
-import { resolveMediaType } from '../../../files/upload/media-type.ts';
+import { resolveMediaType } from '../../../files/upload/resolve-media-type.ts';
 import { toVisibleResource, type VisibleFile } from '../../../files/visible-file.ts';
 import { MillraceError } from '../../../lib/errors.ts';
 import type { Policies } from '../../../policies/policies.ts';

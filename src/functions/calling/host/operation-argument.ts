@@ -15,7 +15,7 @@ export class OperationArgument {
 
   /**
    * @param text JSON
-   * @throws MillraceError as `parseJson`, with the same pointers as over HTTP; `invalid-parameter`
+   * @throws MillraceError as `parseStrictJson`, with the same pointers as over HTTP; `invalid-parameter`
    */
   constructor(text: string) {
     const value = parsed(text);

@@ -1,7 +1,7 @@
 /** Compiles the scripts of a plugin for the sandbox, or returns all errors. */
 import { createHash } from 'node:crypto';
 import type { Bundle, BundleError, Sandbox } from '../../sandbox/sandbox.ts';
-import { scriptIssues } from '../manifest/script-limits.ts';
+import { scriptIssues } from '../manifest/script-validation.ts';
 import { stripTypes } from './strip-types.ts';
 
 export type CompileResult = { readonly bundle: Bundle } | { readonly diagnostics: readonly BundleError[] };

@@ -10,7 +10,7 @@ import { type DeclaredHook, readDeclaredHooks, UNREADABLE_MANIFEST_HOOKS } from 
 import type { Manifest } from '../manifest/manifest.ts';
 import { readManifest } from '../manifest/manifest-rules.ts';
 import type { PluginDiagnostic } from '../manifest/plugin-error.ts';
-import { isScriptPath, MAX_PLUGIN_SCRIPTS, MAX_TOTAL_SCRIPT_BYTES } from '../manifest/script-limits.ts';
+import { isScriptPath, MAX_PLUGIN_SCRIPTS, MAX_TOTAL_SCRIPT_BYTES } from '../manifest/script-validation.ts';
 
 export const MANIFEST_FILE = 'plugin.json';
 const MAX_MANIFEST_BYTES = 262_144;

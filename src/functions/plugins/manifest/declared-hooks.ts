@@ -2,7 +2,7 @@
  * Which writes a manifest declares to check, even if it is invalid: unreadable parts count as all writes, because an overlooked
  * check would let writes pass. Pure.
  */
-import { isCollectionName } from '../../../database/collection-names.ts';
+import { isCollectionName } from '../../../database/parse-collection-name.ts';
 import { isPlainObject } from '../../../lib/plain-object.ts';
 import { EVERY_COLLECTION, WRITE_HOOK_ACTIONS, type WriteHookAction } from './manifest.ts';
 import { FUNCTION_KIND_BY_FIELD } from './manifest-rules.ts';

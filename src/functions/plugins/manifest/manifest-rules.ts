@@ -1,6 +1,6 @@
 /** Reads a manifest: its schema, and the rules that a schema cannot express. Every error has a JSON Pointer. Pure. */
 import { isIP } from 'node:net';
-import { isCollectionName } from '../../../database/collection-names.ts';
+import { isCollectionName } from '../../../database/parse-collection-name.ts';
 import { validateEventFilter } from '../../../events/read/event-filter.ts';
 import { requireEventTypes } from '../../../events/read/type-patterns.ts';
 import { catchIssues, type Issue, MillraceError } from '../../../lib/errors.ts';

@@ -6,7 +6,7 @@
 import { type CronTimes, cronTimes } from '../../plugins/manifest/cron.ts';
 import type { ActivePlugins, PluginFunction } from '../../plugins/plugin.ts';
 import type { QueueStore } from '../running/queue-store.ts';
-import { createPendingRun, createSkippedRun, runIdFor } from '../running/queued-run.ts';
+import { createPendingRun, createSkippedRun, runIdFor } from '../running/queued-run-transitions.ts';
 import type { CronPosition, FunctionPositionStore } from './function-position-store.ts';
 
 /** Older times are not made up for, in milliseconds. */

@@ -13,7 +13,7 @@ import type { ActivePlugins } from '../../plugins/plugin.ts';
 import { PLUGINS_COLLECTION } from '../../plugins/store/plugin-row.ts';
 import type { RunRow } from '../../runs/run-row.ts';
 import type { QueueStore } from '../running/queue-store.ts';
-import { functionIdOf } from '../running/queued-run.ts';
+import { functionIdOf } from '../running/queued-run-transitions.ts';
 import type { FunctionPositionStore } from './function-position-store.ts';
 import { TriggerIndex } from './trigger-index.ts';
 import type { TriggerRuns } from './trigger-runs.ts';

@@ -14,7 +14,7 @@ import type { ScheduledTask } from '../../../query/evaluate/fair-scheduler.ts';
 import { isExpensiveMatch } from '../../../query/evaluate/filter-cost.ts';
 import { depthFromRequestId, MAX_TRIGGER_DEPTH } from '../../runs/run.ts';
 import type { RunRow } from '../../runs/run-row.ts';
-import { createPendingRun, createSkippedRun, type PlannedRun, runIdFor } from '../running/queued-run.ts';
+import { createPendingRun, createSkippedRun, type PlannedRun, runIdFor } from '../running/queued-run-transitions.ts';
 import type { TriggerFilter } from './trigger-index.ts';
 
 const TOO_LONG = {

@@ -3,12 +3,12 @@
  * its line, which may go on. Also for runs whose process died.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { AuditEvents } from '../../../database/audit-events.ts';
+import type { AuditEvents } from '../../../database/audit-only-events.ts';
 import { MAX_TRIGGER_DEPTH, publicErrorCode, type RunError, requestIdForWrites } from '../../runs/run.ts';
 import { isRestrictedRun, type RunRow } from '../../runs/run-row.ts';
 import type { AttemptResult } from './attempt.ts';
 import type { AttemptResultFields, QueueStore } from './queue-store.ts';
-import { functionActorId, functionIdOf, nextAttemptAt } from './queued-run.ts';
+import { functionActorId, functionIdOf, nextAttemptAt } from './queued-run-transitions.ts';
 import type { RunOutcome } from './run-slots.ts';
 
 /** Delay of a released run, in milliseconds. */

@@ -12,7 +12,7 @@ import { toRunError, toRunResult } from '../../runs/run-result.ts';
 import { isRestrictedRun, omitOversizedText, type RunRow } from '../../runs/run-row.ts';
 import type { LogLine } from '../../sandbox/sandbox.ts';
 import type { AttemptResultFields, QueueStore } from './queue-store.ts';
-import { functionIdOf } from './queued-run.ts';
+import { functionIdOf } from './queued-run-transitions.ts';
 
 /** A transaction may be open for 60 seconds; the database aborts an older one within half a minute. */
 const OPEN_MS = 60_000;

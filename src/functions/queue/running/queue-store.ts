@@ -9,7 +9,7 @@ import { ACCOUNT_EVENT_TYPES } from '../../../lib/event-types.ts';
 import { DUE_INDEX, JobCollection, PENDING_JOBS_FILTER } from '../../../queue/job-collection.ts';
 import type { RunError } from '../../runs/run.ts';
 import { RUNS_COLLECTION, type RunRow, runExpiry } from '../../runs/run-row.ts';
-import { JOB_INDEXES } from './scheduled-job-store.ts';
+import { JOB_INDEXES } from './pending-job-store.ts';
 
 const INDEXES: readonly IndexDescription[] = [
   // Due runs by function.

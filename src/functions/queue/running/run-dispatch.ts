@@ -8,7 +8,7 @@ import type { ActivePlugins, PluginFunction } from '../../plugins/plugin.ts';
 import { type AttemptDeps, attemptRun } from './attempt.ts';
 import type { AttemptFinalizer } from './attempt-finalizer.ts';
 import type { QueueStore, RunnableFunction } from './queue-store.ts';
-import { functionIdOf, QUEUED_KINDS } from './queued-run.ts';
+import { functionIdOf, QUEUED_KINDS } from './queued-run-transitions.ts';
 import { type RunOutcome, RunSlots } from './run-slots.ts';
 
 /** Ids of due runs that are held for one function. */

@@ -15,10 +15,10 @@ import type {
 import type { RunnerMessage } from '../wire/messages.ts';
 import { CRASH_ERRORS, findCrashingCall } from './crash-attribution.ts';
 import { LiveCall } from './live-call.ts';
-import { MemoryGrowth } from './memory-growth.ts';
+import { MemoryGrowth } from './memory-growth-detector.ts';
 import { RestartBackoff } from './restarts.ts';
 import { type BundleCheckResult, LoadedBundles, type RunnerExit, RunnerLink, type RunnerState } from './runner-link.ts';
-import { SandboxLimiter } from './sandbox-limits.ts';
+import { SandboxLimiter } from './sandbox-concurrency-limiter.ts';
 
 export interface IsolateSandboxOptions {
   /** Disables the JIT compiler: slower, but removes one class of attacks. */

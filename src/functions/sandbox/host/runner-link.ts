@@ -11,7 +11,7 @@ import { type Frame, FrameReader, FrameWriter } from '../wire/frames.ts';
 import { RUNNER_PIPE_FD, type RunnerMessage, readRunnerMessage, type ServerMessage } from '../wire/messages.ts';
 import type { CrashEvidence } from './crash-attribution.ts';
 import type { LiveCall } from './live-call.ts';
-import type { MemoryGrowth } from './memory-growth.ts';
+import type { MemoryGrowth } from './memory-growth-detector.ts';
 
 /** The longest frames of a runner contain a result or an argument. */
 const MAX_FRAME_BYTES = MAX_OPERATION_BASE64_BYTES;

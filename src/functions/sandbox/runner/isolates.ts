@@ -1,6 +1,7 @@
 /** The isolates of the runner: one per bundle, the least recently used replaced first, and the limits of running code. */
-import { BundleIsolate } from './bundle-isolate.ts';
+
 import type { BundleFiles } from './modules.ts';
+import { BundleIsolate } from './plugin-isolate.ts';
 import type { RunnerCall, SendFrame } from './runner-call.ts';
 
 const MAX_ISOLATES = 64;

@@ -6,7 +6,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Mongo } from '../../../database/mongo.ts';
-import type { WriteServerLog } from '../../../events/log/log-callback.ts';
+import type { WriteServerLog } from '../../../events/log/server-log-forwarder.ts';
 import { Worker } from '../../../queue/worker.ts';
 import type { EndpointDeliverySettings } from '../../endpoint/endpoint.ts';
 import { CircuitBreaker } from '../breaker.ts';
@@ -22,7 +22,7 @@ import type {
   SenderEvents,
   SenderHealth,
 } from '../sender.ts';
-import { DeliveryAttemptRunner } from './delivery-attempts.ts';
+import { DeliveryAttemptRunner } from './delivery-attempt-runner.ts';
 import { DeliveryListStore } from './delivery-list-store.ts';
 import type { DeliveryRow } from './delivery-row.ts';
 import { DeliveryStore } from './delivery-store.ts';

@@ -3,8 +3,8 @@
  * results wait in memory, and their number limits what is sent.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { WriteServerLog } from '../../../events/log/log-callback.ts';
 import { backoffDelayMs } from '../../../events/log/recorder-errors.ts';
+import type { WriteServerLog } from '../../../events/log/server-log-forwarder.ts';
 import type { OpenBreakerState } from '../breaker.ts';
 import type { FinishedAttempt } from './delivery-store.ts';
 import type { HealthUpdate } from './health-store.ts';

@@ -4,7 +4,7 @@
  */
 import type { Svix } from 'svix';
 import { EgressError } from '../../../egress/egress-error.ts';
-import type { WriteServerLog } from '../../../events/log/log-callback.ts';
+import type { WriteServerLog } from '../../../events/log/server-log-forwarder.ts';
 import { Semaphore } from '../../../lib/concurrency/semaphore.ts';
 import { retryAfterMs } from '../retry-schedule.ts';
 import type { SenderHealth } from '../sender.ts';

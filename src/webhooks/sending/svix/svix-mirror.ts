@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Lease } from '../../../database/lease.ts';
-import type { WriteServerLog } from '../../../events/log/log-callback.ts';
+import type { WriteServerLog } from '../../../events/log/server-log-forwarder.ts';
 import type { EndpointDeliverySettings } from '../../endpoint/endpoint.ts';
 import type { StoredEndpointReader } from '../sender.ts';
 import type { SvixApi } from './svix-api.ts';

@@ -3,8 +3,8 @@
  * is a link, and the filter is what a program sends.
  */
 import { SERVER } from '../../../api/server.ts';
-import { curl } from '../../../parts/command.ts';
-import { textOf } from '../../../parts/search-text.ts';
+import { curl } from '../../../parts/curl-command.ts';
+import { textOf } from '../../../parts/search-param-text.ts';
 
 export const TABS = ['documents', 'indexes'] as const;
 export const SIDES = ['form', 'json', 'history'] as const;

@@ -2,7 +2,7 @@
 import { Alert, Badge, Button, Code, Group, Select, Stack, Text, TextInput, Title } from '@mantine/core';
 import { IconSend } from '@tabler/icons-react';
 import { useState } from 'react';
-import { type PlainResponse, plainRequest } from '../../../api/plain-request.ts';
+import { type PlainResponse, plainRequest } from '../../../api/request-raw-response.ts';
 import { SERVER } from '../../../api/server.ts';
 import { CodeEditor } from '../../../parts/code/code-editor.tsx';
 import { Copyable } from '../../../parts/copy.tsx';

@@ -7,7 +7,7 @@ import { useMemo, useState } from 'react';
 import { MillraceError } from '../../../../../client/client.ts';
 import { request } from '../../../api/client.ts';
 import { type Tagged, useResource } from '../../../api/live.ts';
-import { plainRequest } from '../../../api/plain-request.ts';
+import { plainRequest } from '../../../api/request-raw-response.ts';
 import { useRights } from '../../../api/rights.ts';
 import { CodeEditor } from '../../../parts/code/code-editor.tsx';
 import { Failure } from '../../../parts/failure.tsx';
@@ -18,7 +18,7 @@ import { AddFile } from './add-file.tsx';
 import { authorCompletion } from './author-completion.ts';
 import { issuesOf } from './diagnostics.ts';
 import { manifestCompletion, type OpenApi } from './manifest-completion.ts';
-import { bodyOf, type Draft, draftOf, MANIFEST, textOf, withoutFile, withText } from './unsaved-plugin.ts';
+import { bodyOf, type Draft, draftOf, MANIFEST, textOf, withoutFile, withText } from './plugin-draft.ts';
 
 interface CodeTabProps {
   readonly tagged: Tagged<WholePlugin>;

@@ -2,7 +2,7 @@
 import { jsonLanguage } from '@codemirror/lang-json';
 import { MillraceError } from '../../../../../client/client.ts';
 import type { CodeError } from '../../../parts/code/code-mirror.tsx';
-import { type Draft, MANIFEST } from './unsaved-plugin.ts';
+import { type Draft, MANIFEST } from './plugin-draft.ts';
 
 export interface PlacedIssue extends CodeError {
   readonly file: string;

@@ -13,9 +13,9 @@ import { usePluginSearch } from '../parts/search-params.ts';
 import { Lines } from '../runs/live-log.tsx';
 import { ErrorOfRun, Operations } from '../runs/outcome.tsx';
 import { CallEndpoint } from './call-endpoint.tsx';
+import { bodyOf, type Draft } from './plugin-draft.ts';
 import { useRecordedEvents } from './recorded-events.ts';
 import { exampleOf, inputOf, typesFor } from './try-input.ts';
-import { bodyOf, type Draft } from './unsaved-plugin.ts';
 
 interface TryTabProps {
   readonly plugin: WholePlugin;

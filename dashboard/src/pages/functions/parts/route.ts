@@ -1,6 +1,6 @@
 /** The pages Functions and one plugin. Their URLs contain the open tab, file, version and run. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
-import { textOf } from '../../../parts/search-text.ts';
+import { textOf } from '../../../parts/search-param-text.ts';
 import { shellRoute } from '../../../shell/route.tsx';
 
 /** Filter of runs, on both pages. */

@@ -1,6 +1,6 @@
 /** The page Policies: the view, the policy, the cell of the matrix. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
-import { textOf } from '../../../parts/search-text.ts';
+import { textOf } from '../../../parts/search-param-text.ts';
 import { shellRoute } from '../../../shell/route.tsx';
 
 const VIEWS = ['list', 'matrix', 'tester', 'versions'] as const;

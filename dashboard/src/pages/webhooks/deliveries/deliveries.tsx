@@ -10,8 +10,8 @@ import { Pager } from '../../../parts/tables/pager.tsx';
 import { TextFilter } from '../../../parts/tables/text-filter.tsx';
 import { When } from '../../../parts/when.tsx';
 import { DeliveryBadge, outcomeOf } from '../parts/health.tsx';
-import { DELIVERY_STATES, type Delivery, type Endpoint, nameOf } from '../parts/responses.ts';
 import { useWebhooksSearch } from '../parts/search-params.ts';
+import { DELIVERY_STATES, type Delivery, type Endpoint, nameOf } from '../parts/webhook-api-types.ts';
 
 /** Attempts have no event, so the newest page is requested again. */
 const AGAIN_MS = 1_500;

@@ -10,8 +10,8 @@ import { Loading } from '../../../parts/page.tsx';
 import { useActionWithNotice } from '../../../parts/use-action.ts';
 import { When } from '../../../parts/when.tsx';
 import { outcomeOf } from '../parts/health.tsx';
-import type { Attempt, Delivery } from '../parts/responses.ts';
 import { useWebhooksAgain, useWebhooksSearch } from '../parts/search-params.ts';
+import type { Attempt, Delivery } from '../parts/webhook-api-types.ts';
 
 /** An attempt can happen at any time while the drawer is open. */
 const AGAIN_MS = 1_500;

@@ -10,10 +10,10 @@ import { useActionWithNotice } from '../../../parts/use-action.ts';
 import { Actor } from '../../../parts/users/actor.tsx';
 import { When } from '../../../parts/when.tsx';
 import { HealthBadge, healthOf } from '../parts/health.tsx';
-import { type Endpoint, nameOf } from '../parts/responses.ts';
 import type { WebhookDialog } from '../parts/route.ts';
 import { useWebhooksAgain, useWebhooksSearch } from '../parts/search-params.ts';
-import { Recover, Rotate, Test } from './endpoint-dialogs.tsx';
+import { type Endpoint, nameOf } from '../parts/webhook-api-types.ts';
+import { Recover, Rotate, Test } from './endpoint-action-dialogs.tsx';
 import { EndpointForm } from './endpoint-form.tsx';
 import { ReplayDialog, ReplayProgress } from './replay.tsx';
 

@@ -1,5 +1,5 @@
 /** An endpoint as form values, and as request body. Pure. */
-import type { Endpoint } from '../parts/responses.ts';
+import type { Endpoint } from '../parts/webhook-api-types.ts';
 
 export interface OwnHeader {
   /** Distinguishes the rows of the form. */

@@ -7,8 +7,8 @@ import { Confirm } from '../../../parts/confirm.tsx';
 import { Failure } from '../../../parts/failure.tsx';
 import { NamesInput } from '../../../parts/names-input.tsx';
 import { numberText } from '../../../parts/numbers.ts';
-import type { Endpoint, Replay } from '../parts/responses.ts';
 import { useWebhooksAgain, useWebhooksSearch } from '../parts/search-params.ts';
+import type { Endpoint, Replay } from '../parts/webhook-api-types.ts';
 import { useEventTypes } from './event-types.ts';
 
 const PROGRESS_MS = 500;

@@ -1,6 +1,6 @@
 /** The state of an endpoint and of a delivery, in a word. */
 import { Badge } from '@mantine/core';
-import type { Delivery, Endpoint } from './responses.ts';
+import type { Delivery, Endpoint } from './webhook-api-types.ts';
 
 const DISABLED = {
   manual: 'by a request',

@@ -1,6 +1,6 @@
 /** The page Webhooks. Its URL contains the open endpoint, deliveries and dialog. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
-import { textOf } from '../../../parts/search-text.ts';
+import { textOf } from '../../../parts/search-param-text.ts';
 import { shellRoute } from '../../../shell/route.tsx';
 
 const DIALOGS = ['new', 'edit', 'test', 'rotate', 'recover', 'replay', 'delete'] as const;

@@ -5,8 +5,8 @@ import { useState } from 'react';
 import { request } from '../../../api/client.ts';
 import { Confirm } from '../../../parts/confirm.tsx';
 import { numberText } from '../../../parts/numbers.ts';
-import type { Delivery, Endpoint } from '../parts/responses.ts';
 import { useWebhooksAgain, useWebhooksSearch } from '../parts/search-params.ts';
+import type { Delivery, Endpoint } from '../parts/webhook-api-types.ts';
 import { useEventTypes } from './event-types.ts';
 
 interface DialogProps {

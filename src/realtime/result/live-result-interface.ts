@@ -1,6 +1,6 @@
 /**
  * The interface of a live result, which is updated from the event log. live-query.ts implements it for documents,
- * live-events.ts for events.
+ * event-subscription-result.ts for events.
  */
 import type { MemoryAccount } from '../../lib/memory/byte-budget.ts';
 import type { ScheduledTask } from '../../query/evaluate/fair-scheduler.ts';

@@ -9,7 +9,7 @@ import {
   complementRanges,
   formatCharacterSet,
   withBothCases,
-} from './code-points.ts';
+} from './code-point-sets.ts';
 import {
   ASSERT_END,
   ASSERT_NOT_WORD_EDGE,

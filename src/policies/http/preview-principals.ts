@@ -3,7 +3,7 @@
  * subscriptions, and the actors of the newest events. Administrators are excluded, because they need no policies.
  */
 import type { Authenticator } from '../../auth/authenticator.ts';
-import { formatImpersonationTarget } from '../../auth/identity/impersonation-target.ts';
+import { formatImpersonationTarget } from '../../auth/identity/parse-impersonation-target.ts';
 import { ANONYMOUS, type Principal, toActorId } from '../../auth/identity/principal.ts';
 import { mapCooperatively } from '../../lib/concurrency/cooperative-yield.ts';
 import { principalCacheKey } from '../bindings.ts';

@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.ts';
 import { SETTINGS_SCHEMA } from '../../config/settings.ts';
 import type { MailTransportKind } from '../../email/test-email.ts';
 import { parseStorageUrls } from '../../files/stores/storage-url.ts';
-import type { EffectiveSettings } from './settings-schemas.ts';
+import type { EffectiveSettings } from './effective-settings-schema.ts';
 
 /** What the configuration does not contain. */
 export interface ServerInfo {

@@ -1,5 +1,5 @@
 /** Millrace's extensions of Fastify's types. */
-import type { ImpersonationTarget } from './auth/identity/impersonation-target.ts';
+import type { ImpersonationTarget } from './auth/identity/parse-impersonation-target.ts';
 import type { RequestPrincipal } from './auth/identity/principal.ts';
 import type { MillraceError } from './lib/errors.ts';
 import type { OpenApiRouteDeclaration } from './openapi/operation.ts';

@@ -1,6 +1,6 @@
 /** Inferred fields as JSON Schemas. They describe and do not bind: the next document may differ. Pure. */
-import type { CollectionName } from '../../database/collection-names.ts';
-import type { InferredField } from './field-shapes.ts';
+import type { CollectionName } from '../../database/parse-collection-name.ts';
+import type { InferredField } from './infer-fields.ts';
 
 type Schema = Record<string, unknown>;
 

@@ -4,7 +4,7 @@
  * A request on a new connection is not retried.
  */
 import type { Dispatcher } from 'undici';
-import type { ByteCountingConnection, ConnectionTrackingHandler } from './connection.ts';
+import type { ByteCountingConnection, ConnectionTrackingHandler } from './byte-counting-connection.ts';
 
 /** Node and undici error codes for a connection that the other side has closed or reset. */
 const CLOSED: ReadonlySet<string> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'ECONNABORTED', 'EPIPE']);

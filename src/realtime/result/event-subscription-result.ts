@@ -15,7 +15,7 @@ import { filterCost, isExpensiveMatch } from '../../query/evaluate/filter-cost.t
 import { compileMatcher, type DocumentMatcher } from '../../query/evaluate/match.ts';
 import type { Filter } from '../../query/filter.ts';
 import { SharedMessage } from '../wire/shared-message.ts';
-import { type LiveResult, NO_MESSAGES, type RowEffect } from './live-result.ts';
+import { type LiveResult, NO_MESSAGES, type RowEffect } from './live-result-interface.ts';
 import type { LogRowView } from './log-row-view.ts';
 import type { RenderedEvent } from './rendered-event.ts';
 

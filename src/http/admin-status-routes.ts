@@ -1,8 +1,8 @@
 /** The status of a running server and its parts, for operators. Not public: load balancers use `/readyz`. */
 import type { FastifyInstance } from 'fastify';
 import { declareOperation, jsonResponse, QUERY_PARAMETER_ERRORS } from '../openapi/operation.ts';
+import { createAdminScopeGuard } from '../policies/admin-scope-guard.ts';
 import type { Policies } from '../policies/policies.ts';
-import { createAdminScopeGuard } from '../policies/require-scope.ts';
 import type { Scope } from '../policies/scope.ts';
 
 const OPERATION = declareOperation({

@@ -3,8 +3,8 @@
  * for such a list.
  */
 import { decodeDocument } from '../../database/bson/stored-document.ts';
-import type { CollectionName } from '../../database/collection-names.ts';
 import { FIRST_BATCH_SIZE } from '../../database/cursors/open-cursor.ts';
+import type { CollectionName } from '../../database/parse-collection-name.ts';
 import { nearestName } from '../../lib/did-you-mean.ts';
 import { principalBindings } from '../../policies/bindings.ts';
 import type { Scope } from '../../policies/scope.ts';

@@ -1,5 +1,5 @@
 /** Encodes messages for a single client, as a WebSocket frame or as an event of a stream. */
-import { encodeSseEvent, encodeTextFrame } from './frames.ts';
+import { encodeSseEvent, encodeTextFrame } from './encode-frames.ts';
 
 /**
  * @param id the subscription's id; null on a stream, undefined for a message about no subscription

@@ -8,7 +8,7 @@ import { SYSTEM_EVENT_TYPES } from '../../lib/event-types.ts';
 import { isPlainObject } from '../../lib/plain-object.ts';
 import type { Policies } from '../../policies/policies.ts';
 import type { Attempt } from '../sending/sender.ts';
-import { TEST_EVENT_TYPE } from './test-delivery.ts';
+import { TEST_EVENT_TYPE } from './create-test-delivery.ts';
 
 /** Fields of an endpoint that decide what is sent, and where. */
 const ROUTING = ['url', 'headers', 'types', 'filter'] as const;

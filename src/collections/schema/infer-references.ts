@@ -2,8 +2,8 @@
  * Which fields probably reference documents of other collections: their values are ids there. A bounded number of
  * queries, similar names first.
  */
-import type { CollectionName } from '../../database/collection-names.ts';
-import type { InferredField } from './field-shapes.ts';
+import type { CollectionName } from '../../database/parse-collection-name.ts';
+import type { InferredField } from './infer-fields.ts';
 
 /** Queries for one collection. */
 const MAX_LOOKUPS = 40;

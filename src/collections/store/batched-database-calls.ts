@@ -3,12 +3,12 @@
  * which costs the driver a fifth less than a batch of one.
  */
 import { type Db, type Document, type Filter, MongoServerError, type ObjectId } from 'mongodb';
-import type { CollectionName } from '../../database/collection-names.ts';
 import { findRaw, type RawFindOptions } from '../../database/cursors/find-raw.ts';
 import { bulkWriteErrors, MONGO_ERROR_CODES, mongoErrorCode } from '../../database/errors.ts';
 import { idKey, storedIdKey } from '../../database/json/transcode-document.ts';
+import type { CollectionName } from '../../database/parse-collection-name.ts';
 import { combineFilters, compareAndReplaceExpression, idFilter, unchangedFilter } from './compare-and-replace.ts';
-import type { DocumentChange } from './field-order.ts';
+import type { DocumentChange } from './needs-full-replacement.ts';
 import { addViolatedIndexKeys } from './violated-index.ts';
 
 export interface ReadByIdRequest {

@@ -3,7 +3,7 @@
  * for each class instead of one for each of 1.1 million characters. Letters, digits and underscores of ASCII are in
  * other classes than the rest: word boundaries are between them.
  */
-import { CHARACTER_CLASS_SHORTHANDS, type CodePointRange } from './code-points.ts';
+import { CHARACTER_CLASS_SHORTHANDS, type CodePointRange } from './code-point-sets.ts';
 
 export class CharacterEquivalenceClasses {
   /** Where each class but the first one begins, ascending. */

@@ -8,7 +8,7 @@ import { type CursorReply, RAW_CURSOR_OPTIONS, readCursorReply } from '../../dat
 import { buildFindCommand } from '../../database/cursors/find-raw.ts';
 import { FIRST_BATCH_SIZE, OpenCursor, REPLY_BYTES } from '../../database/cursors/open-cursor.ts';
 import { mongoErrorCode, translateError } from '../../database/errors.ts';
-import { requireWatchableCollection } from '../../events/read/change-stream-support.ts';
+import { requireWatchableCollection } from '../../events/read/watchable-collection.ts';
 import { mapCooperatively, runCooperatively } from '../../lib/concurrency/cooperative-yield.ts';
 import { withTimeout } from '../../lib/concurrency/deadline.ts';
 import { retry } from '../../lib/concurrency/retry.ts';

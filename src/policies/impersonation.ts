@@ -2,13 +2,13 @@
  * Impersonation: lets administrators see responses as another principal. Decides who may, reads the principal as it is
  * now, and records the use in the activity.
  */
-import type { Authenticator } from '../../auth/authenticator.ts';
-import { formatImpersonationTarget, type ImpersonationTarget } from '../../auth/identity/impersonation-target.ts';
-import { ANONYMOUS, type RequestPrincipal, toActorId } from '../../auth/identity/principal.ts';
-import type { ServerMode } from '../../config/config.ts';
-import type { AuditEvents } from '../../database/audit-events.ts';
-import { MillraceError } from '../../lib/errors.ts';
-import type { Policies } from '../policies.ts';
+import type { Authenticator } from '../auth/authenticator.ts';
+import { formatImpersonationTarget, type ImpersonationTarget } from '../auth/identity/parse-impersonation-target.ts';
+import { ANONYMOUS, type RequestPrincipal, toActorId } from '../auth/identity/principal.ts';
+import type { ServerMode } from '../config/config.ts';
+import type { AuditEvents } from '../database/audit-only-events.ts';
+import { MillraceError } from '../lib/errors.ts';
+import type { Policies } from './policies.ts';
 
 /** How long a session may impersonate the same principal without another record, in milliseconds. */
 const NOTED_MS = 15 * 60_000;

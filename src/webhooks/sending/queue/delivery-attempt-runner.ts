@@ -1,5 +1,5 @@
 /** Attempts leased deliveries, and decides what follows: for the delivery, its endpoint, and the next one in the queue. */
-import type { WriteServerLog } from '../../../events/log/log-callback.ts';
+import type { WriteServerLog } from '../../../events/log/server-log-forwarder.ts';
 import { retry } from '../../../lib/concurrency/retry.ts';
 import { GONE_STATUS } from '../attempt-outcome.ts';
 import type { Delivery, SenderEvents } from '../sender.ts';

@@ -2,7 +2,7 @@
  * Limits stored runs that callers can cause at will: rejected writes, failed calls, calls that log. Each caller of a function has
  * a budget of runs and bytes, and so has each function in total. In the memory of this process.
  */
-import { RateLimiter } from '../../auth/request-rate.ts';
+import { RateLimiter } from '../../auth/request-rate-limiter.ts';
 import { type RunRow, runSizeBytes } from './run-row.ts';
 
 /** Runs and bytes per minute, and the burst limits. */

@@ -3,16 +3,16 @@
  * from a sample. Both show what the client may read, and nothing else.
  */
 import type { Principal } from '../../auth/identity/principal.ts';
-import { type CollectionName, isCollectionName, parseCollectionName } from '../../database/collection-names.ts';
+import { type CollectionName, isCollectionName, parseCollectionName } from '../../database/parse-collection-name.ts';
 import { FairSemaphore } from '../../lib/concurrency/fair-semaphore.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import type { Policies } from '../../policies/policies.ts';
 import type { Scope } from '../../policies/scope.ts';
 import type { CollectionRegistry } from '../collection-registry.ts';
 import type { Collections } from '../collections.ts';
-import { toFieldSchemas } from './field-schemas.ts';
-import { inferFields } from './field-shapes.ts';
-import { inferReferences } from './references.ts';
+import { inferFields } from './infer-fields.ts';
+import { inferReferences } from './infer-references.ts';
+import { toFieldSchemas } from './inferred-field-schemas.ts';
 
 const NEWEST = 500;
 const RANDOM = 500;

@@ -3,7 +3,7 @@
  * title from the closed table. Pure.
  */
 import Type from 'typebox';
-import { IMPERSONATION_TARGET_PATTERN } from '../../auth/identity/impersonation-target.ts';
+import { IMPERSONATION_TARGET_PATTERN } from '../../auth/identity/parse-impersonation-target.ts';
 import { ERRORS, type ErrorCode } from '../../lib/errors.ts';
 import type { ResponseHeaderName } from '../../openapi/headers.ts';
 import type { ApiResponse, Operation } from '../../openapi/operation.ts';

@@ -4,10 +4,10 @@ import type { Config } from '../../config/config.ts';
 import { requestBaseUrl } from '../../lib/request.ts';
 import { declareOperation, jsonResponse, QUERY_PARAMETER_ERRORS } from '../../openapi/operation.ts';
 import { namedSchema } from '../../openapi/schema.ts';
+import { createAdminScopeGuard } from '../../policies/admin-scope-guard.ts';
 import type { Policies } from '../../policies/policies.ts';
-import { createAdminScopeGuard } from '../../policies/require-scope.ts';
-import { effectiveSettings, type ServerInfo } from './effective-settings.ts';
-import { EFFECTIVE_SETTINGS } from './settings-schemas.ts';
+import { effectiveSettings, type ServerInfo } from './effective-settings-response.ts';
+import { EFFECTIVE_SETTINGS } from './effective-settings-schema.ts';
 
 export interface EffectiveSettingsRoutesOptions {
   readonly policies: Policies;
