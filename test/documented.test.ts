@@ -6,7 +6,8 @@ import t from 'tap';
 import { PATCH_MEDIA_TYPES } from '../src/collections/patch/patch-bodies.ts';
 import { UPDATE_OPERATORS } from '../src/collections/patch/update-operators.ts';
 import { escapeRegExp } from '../src/lib/escape-reg-exp.ts';
-import { FILTER_OPERATORS } from '../src/query/operators.ts';
+import { FILTER_OPERATORS } from '../src/query/filter-operators.ts';
+import { TEXT_OPERATORS } from '../src/query/operators.ts';
 import { LIST_QUERY_PARAMETERS } from '../src/query/parse/query-openapi.ts';
 import { ROWS } from './policies/matrix-rows.ts';
 
@@ -32,6 +33,11 @@ function names(text: string, words: string): boolean {
 t.test('docs/api.md names every operator', async (t) => {
   const list = /\| `field\[op\]=value` +\| `([^`]+)`/.exec(API)?.[1] ?? '';
   t.strictSame(list.split(' ').sort(), [...FILTER_OPERATORS].sort());
+});
+
+t.test('docs/api.md names every operator that searches a text with its cost', async (t) => {
+  const list = /\| (.+?) +\| [^|]+ for each character of its text +\|/.exec(API)?.[1] ?? '';
+  t.strictSame(list.replaceAll('`', '').split(', ').sort(), Object.keys(TEXT_OPERATORS).sort());
 });
 
 t.test('docs/api.md names every parameter of a list', async (t) => {

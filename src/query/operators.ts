@@ -1,6 +1,6 @@
 /**
- * The operators of filters, and how a test is attached to a path. Both written forms, short and JSON, end here, so they
- * mean the same and are rejected with the same error, `invalid-filter`.
+ * How operators of filters are read, and how a test is attached to a path. Both written forms, short and JSON, end
+ * here, so they mean the same and are rejected with the same error, `invalid-filter`.
  */
 import { didYouMeanHint } from '../lib/did-you-mean.ts';
 import { MillraceError } from '../lib/errors.ts';
@@ -17,33 +17,9 @@ import {
   type UnboundFilter,
   Variable,
 } from './filter.ts';
+import { FILTER_OPERATORS, type FilterOperator } from './filter-operators.ts';
 import { QUERY_LIMITS } from './limits.ts';
 import { possibleValuesAtPath, type UnboundValue } from './parse-values.ts';
-
-/** Names as the short form has them; the JSON form puts `$` before. */
-export const FILTER_OPERATORS = [
-  'eq',
-  'ne',
-  'gt',
-  'gte',
-  'lt',
-  'lte',
-  'in',
-  'nin',
-  'exists',
-  'type',
-  'contains',
-  'icontains',
-  'startsWith',
-  'endsWith',
-  'like',
-  'ilike',
-  'all',
-  'size',
-  'regex',
-] as const;
-
-export type FilterOperator = (typeof FILTER_OPERATORS)[number];
 
 /** What the text operators search for, and whether letter case counts. */
 export const TEXT_OPERATORS = {

@@ -5,7 +5,8 @@
 import { BSON_KIND, type BsonKind, bsonKindOf } from '../../query/evaluate/bson-order.ts';
 import { clientPath } from '../../query/field-paths.ts';
 import type { BsonValue, FieldTest, Filter } from '../../query/filter.ts';
-import { type FilterOperator, TEXT_OPERATORS } from '../../query/operators.ts';
+import type { FilterOperator } from '../../query/filter-operators.ts';
+import { TEXT_OPERATORS } from '../../query/operators.ts';
 import { foreignOperatorHint, formatCondition } from '../../query/parse/foreign-syntax-hints.ts';
 import { readDate, readNumber } from '../../query/parse-values.ts';
 import type { SampledFieldKinds } from './sampled-fields.ts';

@@ -3,7 +3,7 @@
  * in the first table is rejected, because no document has fields with these names. Those in the second table, and
  * operators in names and values, may be fields and values; they are explained only when they match nothing. Pure.
  */
-import type { FilterOperator } from '../operators.ts';
+import type { FilterOperator } from '../filter-operators.ts';
 
 const PAGE = 'Pages are limit=20, then cursor= and the Millrace-Next of the page before.';
 const LIMIT = 'The size of a page is limit=20.';

@@ -4,7 +4,7 @@
  */
 import { isPlainObject } from '../../lib/plain-object.ts';
 import { forEachFieldTest, type UnboundFieldTest, type UnboundFilter } from '../filter.ts';
-import { FILTER_OPERATORS } from '../operators.ts';
+import { FILTER_OPERATORS } from '../filter-operators.ts';
 import type { UnboundValue } from '../parse-values.ts';
 
 const NAMES: ReadonlySet<string> = new Set([...FILTER_OPERATORS, 'not', 'elemMatch']);

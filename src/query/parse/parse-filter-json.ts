@@ -16,11 +16,10 @@ import {
   type UnboundFilter,
   Variable,
 } from '../filter.ts';
+import { FILTER_OPERATORS, type FilterOperator } from '../filter-operators.ts';
 import { QUERY_LIMITS } from '../limits.ts';
 import {
   buildPathFilter,
-  FILTER_OPERATORS,
-  type FilterOperator,
   invalidFilter,
   parseOperator,
   parseTypeName,

@@ -5,9 +5,9 @@
 
 import { clientPath } from '../field-paths.ts';
 import { and, fieldFilter, or, type UnboundFilter, type Variable } from '../filter.ts';
+import type { FilterOperator } from '../filter-operators.ts';
 import {
   buildPathFilter,
-  type FilterOperator,
   invalidFilter,
   parseTypeName,
   requireListLimit,

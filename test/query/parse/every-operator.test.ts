@@ -6,7 +6,7 @@ import { ObjectId } from 'bson';
 import t from 'tap';
 import { bindVariables } from '../../../src/query/evaluate/bind-variables.ts';
 import { compileMatcher } from '../../../src/query/evaluate/match.ts';
-import type { FilterOperator } from '../../../src/query/operators.ts';
+import type { FilterOperator } from '../../../src/query/filter-operators.ts';
 import { parseQuery } from '../../../src/query/parse/parse-query.ts';
 import { parseQueryString } from '../../../src/query/parse/parse-query-string.ts';
 

@@ -1,4 +1,5 @@
 /** The conditions of a filter, as text of the REST query and as rows of a form. */
+import type { FilterOperator } from '../../../../src/query/filter-operators.ts';
 
 export interface Condition {
   /** Dots lead into objects: `address.city`. */
@@ -8,28 +9,30 @@ export interface Condition {
   readonly value: string;
 }
 
-/** The operators of docs/api.md, with words for people. */
-export const OPERATORS = [
-  { value: 'eq', label: 'is' },
-  { value: 'ne', label: 'is not' },
-  { value: 'gt', label: 'is greater than' },
-  { value: 'gte', label: 'is at least' },
-  { value: 'lt', label: 'is less than' },
-  { value: 'lte', label: 'is at most' },
-  { value: 'icontains', label: 'contains' },
-  { value: 'contains', label: 'contains (same case)' },
-  { value: 'startsWith', label: 'starts with' },
-  { value: 'endsWith', label: 'ends with' },
-  { value: 'like', label: 'is like (* any text)' },
-  { value: 'ilike', label: 'is like (any case)' },
-  { value: 'regex', label: 'matches the pattern' },
-  { value: 'in', label: 'is one of' },
-  { value: 'nin', label: 'is none of' },
-  { value: 'all', label: 'has all of' },
-  { value: 'size', label: 'has this many elements' },
-  { value: 'exists', label: 'exists (true, false)' },
-  { value: 'type', label: 'has the type' },
-] as const;
+/** The operators of docs/api.md, with words for people, in the order of the form. */
+const OPERATOR_LABELS: Readonly<Record<FilterOperator, string>> = {
+  eq: 'is',
+  ne: 'is not',
+  gt: 'is greater than',
+  gte: 'is at least',
+  lt: 'is less than',
+  lte: 'is at most',
+  icontains: 'contains',
+  contains: 'contains (same case)',
+  startsWith: 'starts with',
+  endsWith: 'ends with',
+  like: 'is like (* any text)',
+  ilike: 'is like (any case)',
+  regex: 'matches the pattern',
+  in: 'is one of',
+  nin: 'is none of',
+  all: 'has all of',
+  size: 'has this many elements',
+  exists: 'exists (true, false)',
+  type: 'has the type',
+};
+
+export const OPERATORS = Object.entries(OPERATOR_LABELS).map(([value, label]) => ({ value, label }));
 
 /** The parameter that contains a condition as JSON. */
 export const JSON_FILTER = 'filter';

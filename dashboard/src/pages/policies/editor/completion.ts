@@ -1,14 +1,12 @@
 /** Suggestions of the policy editor: fields of the policy and of documents, operators, variables, names. */
 import type { Completion, CompletionContext, CompletionResult } from '@codemirror/autocomplete';
+import { FILTER_OPERATORS } from '../../../../../src/query/filter-operators.ts';
 import { ACTIONS_OF, DOCUMENT_ACTIONS } from '../parts/policies.ts';
 import { scanJson } from './json-locations.ts';
 
 const POLICY_FIELDS = ['name', 'resources', 'actions', 'principals', 'effect', 'filter', 'fields', 'set', 'mode'];
 const PRINCIPALS = ['anonymous', 'authenticated', 'roles', 'users', 'keys'];
-const OPERATORS = [
-  ...['$eq', '$ne', '$gt', '$gte', '$lt', '$lte', '$in', '$nin', '$exists', '$type', '$contains', '$icontains'],
-  ...['$startsWith', '$endsWith', '$like', '$ilike', '$all', '$size', '$regex', '$elemMatch'],
-];
+const OPERATORS = [...FILTER_OPERATORS.map((name) => `$${name}`), '$elemMatch'];
 const LOGICAL = ['$and', '$or', '$nor', '$not'];
 const VARIABLES: readonly Completion[] = [
   { label: '$user.id', detail: 'id of the user or key', boost: 3 },
