@@ -5,11 +5,13 @@
 import t from 'tap';
 import { watchEvents } from '../../helpers/events/event-watch.ts';
 import { createPluginFixture } from '../../helpers/functions/plugin-fixture.ts';
-import { SEEDED, waysToWrite, write } from '../../helpers/functions/ways-to-write.ts';
+import { SEEDED, type Way, waysToWrite, write } from '../../helpers/functions/ways-to-write.ts';
 import { beOwned, withPolicies } from '../../helpers/policies.ts';
 import { speakingAs, user } from '../../helpers/principals.ts';
 
-const WAYS = waysToWrite('x', 'x').map(({ name }, index) => ({ name, index }));
+const WAYS = waysToWrite('x', 'x').map(({ name, action }, index) => ({ name, action, index }));
+const isFirstOfAction = (action: Way['action'], index: number) =>
+  WAYS.findIndex((way) => way.action === action) === index;
 
 /** The hook, and the error of the rejected write. */
 const KINDS = {
@@ -54,13 +56,13 @@ t.test('every way of writing runs the hooks', async (t) => {
   t.equal(put.statusCode, 201, put.body);
   await watch.created();
 
-  for (const { name: wayName, index } of WAYS) {
+  for (const { name: wayName, action, index } of WAYS) {
     await t.test(wayName, async (t) => {
       const tried: string[] = [];
       let changed = 0;
       for (const [kind, expected] of Object.entries(KINDS)) {
         // A loop uses its whole time limit, so one way per action is enough.
-        if (kind === 'computing' && ![0, 5, 9].includes(index)) continue;
+        if (kind === 'computing' && !isFirstOfAction(action, index)) continue;
         const name = `${kind}${index}`;
         const documents = services.mongo.data.collection<{ _id: string }>(name);
         await documents.insertMany(SEEDED.map(({ id, ...fields }) => ({ _id: id, ...fields })));

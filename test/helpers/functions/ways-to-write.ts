@@ -1,5 +1,6 @@
 /** Every way in which a client can write documents, for tests of write hooks: on `d1` and `d2`, which exist. */
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify';
+import type { PatchMediaType } from '../../../src/collections/patch/patch-bodies.ts';
 
 export const SEEDED = [
   { id: 'd1', n: 1, tag: 'old' },
@@ -14,6 +15,14 @@ export interface Way {
   readonly status: number;
   readonly request: Omit<InjectOptions, 'url'> & { readonly url: string };
 }
+
+/** A patch of every kind that sets `n` to 5. A kind that is missing here does not compile. */
+const PATCHES: Readonly<Record<PatchMediaType, { readonly name: string; readonly payload: object }>> = {
+  'application/merge-patch+json': { name: 'merge patch', payload: { n: 5 } },
+  'application/json': { name: 'merge patch as plain JSON', payload: { n: 5 } },
+  'application/json-patch+json': { name: 'JSON Patch', payload: [{ op: 'replace', path: '/n', value: 5 }] },
+  'application/vnd.millrace.update+json': { name: 'update operators', payload: { $set: { n: 5 } } },
+};
 
 const json = 'application/json';
 const upTo2 = { prefer: 'max-affected=2' };
@@ -30,10 +39,6 @@ export function waysToWrite(name: string, key: string): readonly Way[] {
   const created = { action: 'create', ids: ['new1'], status: 201 } as const;
   const updated = { action: 'update', ids: ['d1'], status: 200 } as const;
   const deleted = { action: 'delete', ids: ['d1'], status: 204 } as const;
-  const patch = (type: string, payload: object) => {
-    const headers = { 'content-type': type };
-    return { ...updated, request: { method: 'PATCH', url: one, headers, payload } } as const;
-  };
   return [
     { name: 'POST', ...created, request: { method: 'POST', url: all, payload: { id: 'new1', n: 5 } } },
     {
@@ -53,9 +58,10 @@ export function waysToWrite(name: string, key: string): readonly Way[] {
       ...created,
       request: { method: 'PUT', url: fresh, headers: { 'if-none-match': '*' }, payload: { n: 5 } },
     },
-    { name: 'merge patch', ...patch('application/merge-patch+json', { n: 5 }) },
-    { name: 'JSON Patch', ...patch('application/json-patch+json', [{ op: 'replace', path: '/n', value: 5 }]) },
-    { name: 'update operators', ...patch('application/vnd.millrace.update+json', { $set: { n: 5 } }) },
+    ...Object.entries(PATCHES).map(([type, { name, payload }]) => {
+      const headers = { 'content-type': type };
+      return { name, ...updated, request: { method: 'PATCH', url: one, headers, payload } } as const;
+    }),
     {
       name: 'PATCH by filter',
       ...updated,
