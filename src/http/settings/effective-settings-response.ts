@@ -1,7 +1,7 @@
 /** The effective settings for administrators, without secrets and credentials. Pure. */
 import { resolve } from 'node:path';
 import type { Config } from '../../config/config.ts';
-import { SETTINGS_SCHEMA } from '../../config/settings.ts';
+import { SETTINGS_SCHEMA, type Settings } from '../../config/settings.ts';
 import type { MailTransportKind } from '../../email/test-email.ts';
 import { parseStorageUrls } from '../../files/stores/storage-url.ts';
 import type { EffectiveSettings } from './effective-settings-schema.ts';
@@ -41,9 +41,9 @@ export function effectiveSettings(
     files: positionsOf(config),
     corsOrigins: [...config.server.corsOrigins],
     functions: config.functions.mode,
-    limits: limitsOf(config).map(([setting, value]) => ({
+    limits: Object.entries(limitsOf(config)).map(([setting, value]) => ({
       setting,
-      description: describe(SETTINGS_SCHEMA.properties[setting]),
+      description: describe(setting),
       value: value === Number.MAX_SAFE_INTEGER ? null : value,
     })),
   };
@@ -63,6 +63,21 @@ function positionsOf({ files, database }: Config): EffectiveSettings['files'] {
   });
 }
 
+type NumberSetting = {
+  [Name in keyof Settings]-?: NonNullable<Settings[Name]> extends number ? Name : never;
+}[keyof Settings];
+
+/** Numbers that limit no client. */
+type OtherNumber =
+  | 'PORT'
+  | 'MILLRACE_BODY_TIMEOUT_MS'
+  | 'MILLRACE_HEADER_TIMEOUT_MS'
+  | 'MILLRACE_KEEP_ALIVE_TIMEOUT_MS'
+  | 'MILLRACE_SHUTDOWN_TIMEOUT_MS'
+  | 'MILLRACE_SLOW_QUERY_MS'
+  | 'MILLRACE_HEARTBEAT_MS';
+
+/** The limits in the order in which they are shown. A setting that is a number and is missing here does not compile. */
 function limitsOf({
   server,
   files,
@@ -71,28 +86,29 @@ function limitsOf({
   held,
   quotas,
   collections,
-}: Config): readonly (readonly [keyof typeof SETTINGS_SCHEMA.properties, number | null])[] {
-  return [
-    ['MILLRACE_RATE_LIMIT_ANONYMOUS', server.rate.anonymous],
-    ['MILLRACE_RATE_LIMIT_PRINCIPAL', server.rate.principal],
-    ['MILLRACE_MAX_CONNECTIONS_PER_IP', server.connectionsPerAddress],
-    ['MILLRACE_MAX_LIVE_CLIENTS', realtime.maxClients],
-    ['MILLRACE_MAX_BODY_BYTES', server.bodyBytes],
-    ['MILLRACE_MAX_FILE_BYTES', files.maxFileBytes],
-    ['MILLRACE_QUOTA_DOCUMENTS_PER_USER', quotas.documents === 0 ? null : quotas.documents],
-    ['MILLRACE_QUOTA_FILES_PER_USER', quotas.files === 0 ? null : quotas.files],
-    ['MILLRACE_QUOTA_FILE_BYTES_PER_USER', quotas.bytes === 0 ? null : quotas.bytes],
-    ['MILLRACE_QUERY_TIMEOUT_MS', collections.queryTimeoutMs],
-    ['MILLRACE_UNLIMITED_LIST_TIMEOUT_MS', collections.listTimeoutMs],
-    ['MILLRACE_MAX_LIST_BYTES', collections.listBytes],
-    ['MILLRACE_MAX_EXPAND_BYTES', collections.expandBytes],
-    ['MILLRACE_MAX_MEMORY_BYTES_ALL_CLIENTS', held.bytes],
-    ['MILLRACE_MAX_MEMORY_BYTES_PER_CLIENT', held.bytesPerClient],
-    ['MILLRACE_EVENT_RETENTION_MS', events.maxAgeMs],
-    ['MILLRACE_MAX_EVENT_LOG_BYTES', events.maxBytes],
-  ];
+}: Config): Readonly<Record<Exclude<NumberSetting, OtherNumber>, number | null>> {
+  return {
+    MILLRACE_RATE_LIMIT_ANONYMOUS: server.rate.anonymous,
+    MILLRACE_RATE_LIMIT_PRINCIPAL: server.rate.principal,
+    MILLRACE_MAX_CONNECTIONS_PER_IP: server.connectionsPerAddress,
+    MILLRACE_MAX_LIVE_CLIENTS: realtime.maxClients,
+    MILLRACE_MAX_BODY_BYTES: server.bodyBytes,
+    MILLRACE_MAX_FILE_BYTES: files.maxFileBytes,
+    MILLRACE_QUOTA_DOCUMENTS_PER_USER: quotas.documents === 0 ? null : quotas.documents,
+    MILLRACE_QUOTA_FILES_PER_USER: quotas.files === 0 ? null : quotas.files,
+    MILLRACE_QUOTA_FILE_BYTES_PER_USER: quotas.bytes === 0 ? null : quotas.bytes,
+    MILLRACE_QUERY_TIMEOUT_MS: collections.queryTimeoutMs,
+    MILLRACE_UNLIMITED_LIST_TIMEOUT_MS: collections.listTimeoutMs,
+    MILLRACE_MAX_LIST_BYTES: collections.listBytes,
+    MILLRACE_MAX_EXPAND_BYTES: collections.expandBytes,
+    MILLRACE_MAX_MEMORY_BYTES_ALL_CLIENTS: held.bytes,
+    MILLRACE_MAX_MEMORY_BYTES_PER_CLIENT: held.bytesPerClient,
+    MILLRACE_EVENT_RETENTION_MS: events.maxAgeMs,
+    MILLRACE_MAX_EVENT_LOG_BYTES: events.maxBytes,
+  };
 }
 
-function describe(schema: object): string {
+function describe(setting: string): string {
+  const { [setting]: schema = {} }: Readonly<Record<string, object>> = SETTINGS_SCHEMA.properties;
   return 'description' in schema ? String(schema.description) : '';
 }
