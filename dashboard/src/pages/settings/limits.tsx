@@ -1,5 +1,6 @@
 /** The current limits, with the environment variable of each. */
 import { Code, Stack, Table, Text, Title } from '@mantine/core';
+import type { Settings } from '../../../../src/config/settings.ts';
 import { Failure } from '../../parts/failure.tsx';
 import { type EffectiveSettings, useEffectiveSettings } from '../../parts/instance/effective-settings.ts';
 import { numberText } from '../../parts/numbers.ts';
@@ -42,9 +43,15 @@ function Limit({ setting, description, value }: EffectiveSettings['limits'][numb
   );
 }
 
+/** Limits that depend on the memory of the process if they are not set. */
+const BY_MEMORY: ReadonlySet<string> = new Set<keyof Settings>([
+  'MILLRACE_MAX_MEMORY_BYTES_ALL_CLIENTS',
+  'MILLRACE_MAX_MEMORY_BYTES_PER_CLIENT',
+]);
+
 /** A number in the unit that its setting has. */
 function readable(setting: string, value: number | null): string {
-  if (value === null) return /CLIENT_MEMORY|PER_CLIENT/.test(setting) ? 'depends on memory' : 'no limit';
+  if (value === null) return BY_MEMORY.has(setting) ? 'depends on memory' : 'no limit';
   if (setting.includes('BYTES')) return bytes(value);
   if (setting.endsWith('_MS')) return time(value);
   return numberText(value);
