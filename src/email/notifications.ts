@@ -36,11 +36,18 @@ export interface SecurityLogRow {
   readonly after: Buffer | null;
 }
 
-/** Events that change a sign-in method, by their names in e-mails; `kind` is replaced by the kind of a factor. */
-const WAYS: Readonly<Partial<Record<AuditEventType, string>>> = {
+/** Events about sign-in methods. */
+type SignInMethodEventType = Extract<AuditEventType, `system.${'mfa' | 'identity'}.${string}`>;
+
+/**
+ * The names of these events in e-mails; `kind` is replaced by the kind of a factor. Null for an event that changes no
+ * sign-in method.
+ */
+const WAYS: Readonly<Record<SignInMethodEventType, SignInMethodChange | `{kind}-${string}` | null>> = {
   'system.mfa.added': '{kind}-added',
   'system.mfa.removed': '{kind}-removed',
   'system.mfa.recovery-codes-regenerated': 'recovery-codes-regenerated',
+  'system.mfa.recovery-code-used': null,
   'system.identity.linked': 'provider-linked',
   'system.identity.unlinked': 'provider-unlinked',
 };
@@ -89,7 +96,7 @@ export class SecurityNotifications {
     if (typeof user !== 'string') return;
     if (type === 'system.auth.password-changed') return this.#add(row, 'password-changed', user, {});
     const change = Object.entries(WAYS).find(([occurrence]) => occurrence === type)?.[1];
-    if (change === undefined) return;
+    if (change == null) return;
     await this.#add(row, 'sign-in-method-changed', user, { change: change.replace('{kind}', String(kind)) });
   }
 

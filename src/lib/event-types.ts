@@ -198,6 +198,31 @@ export type AuditEventDetails<T extends AuditEventType> = Readonly<
   Record<keyof (typeof AUDIT_EVENT_TYPES)[T]['details'] & string, string | null>
 >;
 
+type ThingOf<Type> = Type extends `system.${infer Thing}.${string}` ? Thing : never;
+type EventCause = 'deliveries' | 'functions';
+
+/** What causes the events of each thing, if it also receives events. */
+const EVENT_CAUSES: Readonly<Record<ThingOf<AuditEventType>, EventCause | null>> = {
+  auth: null,
+  session: null,
+  identity: null,
+  mfa: null,
+  'signing-keys': null,
+  endpoint: null,
+  delivery: 'deliveries',
+  run: 'functions',
+  function: 'functions',
+  'event-log': null,
+};
+
+/**
+ * Beginnings of the types with this cause. A webhook or a trigger gets events that it may have caused only if it names
+ * them: otherwise each could cause the next one.
+ */
+export function eventPrefixesCausedBy(cause: EventCause): readonly string[] {
+  return Object.entries(EVENT_CAUSES).flatMap(([thing, one]) => (one === cause ? [`system.${thing}.`] : []));
+}
+
 /** Events about the log itself, without a document. */
 export const LOG_GAP_EVENT_TYPES = {
   'system.event-log.gap': {

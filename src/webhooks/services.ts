@@ -14,7 +14,7 @@ import type { Policies } from '../policies/policies.ts';
 import type { Creator } from './endpoint/endpoint.ts';
 import { EndpointStore } from './endpoint/endpoint-store.ts';
 import { Endpoints } from './endpoint/endpoints.ts';
-import { DELIVERY_EVENT_PREFIX } from './planning/compiled-endpoint.ts';
+import { isDeliveryEvent } from './planning/compiled-endpoint.ts';
 import { EventDeliveryBuilder } from './planning/deliveries-for-event.ts';
 import { DeliveryNotifier } from './planning/delivery-notifier.ts';
 import { DeliveryPlanner } from './planning/delivery-planner.ts';
@@ -163,7 +163,7 @@ export function senderFor({ svix }: Config['webhooks'], deps: SenderDeps): Creat
 
 /** That a delivery of such an event failed is no event, or one failure would make the next one. */
 async function recordDead(activity: AuditEvents, deliveries: readonly Delivery[]): Promise<void> {
-  const reported = deliveries.filter(({ type }) => !type.startsWith(DELIVERY_EVENT_PREFIX));
+  const reported = deliveries.filter(({ type }) => !isDeliveryEvent(type));
   const details = reported.map(({ id: delivery, endpoint, event, type }) => ({ endpoint, delivery, event, type }));
   await activity.recordAll('system.delivery.failed', details, SYSTEM_CHANGE_STAMP);
 }

@@ -4,20 +4,22 @@
  */
 import type { LogRow } from '../../events/log/log-row.ts';
 import { EventFilter, EventFiltersByType } from '../../events/read/event-filter.ts';
+import { eventPrefixesCausedBy } from '../../lib/event-types.ts';
 import type { EndpointSubscription } from '../endpoint/endpoint.ts';
 import type { EndpointStates } from './endpoint-states.ts';
 
-/**
- * Events about deliveries. An endpoint receives them only if it names them: otherwise each delivery could cause another
- * one.
- */
-export const DELIVERY_EVENT_PREFIX = 'system.delivery.';
+/** Events about deliveries, which an endpoint receives only if it names them. */
+const DELIVERY_EVENT_PREFIXES = eventPrefixesCausedBy('deliveries');
+
+export function isDeliveryEvent(type: string): boolean {
+  return DELIVERY_EVENT_PREFIXES.some((prefix) => type.startsWith(prefix));
+}
 
 export class CompiledEndpoint extends EventFilter {
   readonly subscription: EndpointSubscription;
 
   constructor(interest: EndpointSubscription) {
-    super(interest.types, interest.filter, [DELIVERY_EVENT_PREFIX]);
+    super(interest.types, interest.filter, DELIVERY_EVENT_PREFIXES);
     this.subscription = interest;
   }
 

@@ -16,7 +16,7 @@ import { scopeKey } from '../../policies/scope-key.ts';
 import type { ScheduledTask } from '../../query/evaluate/fair-scheduler.ts';
 import { isExpensiveMatch } from '../../query/evaluate/filter-cost.ts';
 import type { NewDelivery, Sender } from '../sending/sender.ts';
-import { type CompiledEndpoint, DELIVERY_EVENT_PREFIX } from './compiled-endpoint.ts';
+import { type CompiledEndpoint, isDeliveryEvent } from './compiled-endpoint.ts';
 import type { EndpointPrincipals } from './endpoint-principals.ts';
 import { documentIdOf } from './endpoint-states.ts';
 
@@ -146,8 +146,7 @@ export class EventDeliveryBuilder {
 
 /** The endpoint that a delivery's event is about: it does not receive that event. Null for every other row. */
 function reportedEndpoint(row: LogRow): string | null {
-  if (row.collection !== '_activity' || row.after === null || !eventType(row)?.startsWith(DELIVERY_EVENT_PREFIX))
-    return null;
+  if (row.collection !== '_activity' || row.after === null || !isDeliveryEvent(eventType(row) ?? '')) return null;
   const details: unknown = decodeDocument(row.after)['details'];
   return typeof details === 'object' && details !== null && 'endpoint' in details ? String(details.endpoint) : null;
 }

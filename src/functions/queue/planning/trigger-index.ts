@@ -5,11 +5,12 @@
 import type { Document } from 'mongodb';
 import type { LogRow } from '../../../events/log/log-row.ts';
 import { EventFilter, EventFiltersByType } from '../../../events/read/event-filter.ts';
+import { eventPrefixesCausedBy } from '../../../lib/event-types.ts';
 import { resolvePrincipal } from '../../calling/call-principal.ts';
 import type { PluginFunction } from '../../plugins/plugin.ts';
 
-/** Events of functions. A trigger gets them only if it names them: otherwise each failure could cause the next one. */
-const OF_FUNCTIONS = ['system.function.', 'system.run.'];
+/** Events of functions, which a trigger gets only if it names them. */
+const OF_FUNCTIONS = eventPrefixesCausedBy('functions');
 
 type TriggerFunction = PluginFunction<'trigger'>;
 
