@@ -31,6 +31,11 @@ export interface JobRow {
   readonly expireAt?: Date;
 }
 
+/** The rows of each kind of job: a collection in `<db>_log`. */
+export const JOB_COLLECTIONS = ['webhook_deliveries', 'runs', 'emails'] as const;
+
+export type JobCollectionName = (typeof JOB_COLLECTIONS)[number];
+
 /** Only pending jobs have a due time. */
 export const PENDING_JOBS_FILTER = { dueAt: { $exists: true } } as const;
 /** The index of the next due time. */
@@ -51,7 +56,7 @@ export interface JobSearch {
 export class JobCollection<Row extends JobRow> {
   readonly rows: Collection<Row>;
 
-  constructor(log: Db, name: string) {
+  constructor(log: Db, name: JobCollectionName) {
     this.rows = log.collection<Row>(name);
   }
 

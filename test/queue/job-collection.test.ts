@@ -11,7 +11,7 @@ interface Row extends JobRow {
 t.test('jobs in the database', async (t) => {
   const mongo = await connectMongo(await testMongo(t));
   t.teardown(() => mongo.close());
-  const store = new JobCollection<Row>(mongo.log, 'jobs');
+  const store = new JobCollection<Row>(mongo.log, 'emails');
   await store.rows.createIndexes([DUE_INDEX]);
   const now = new Date();
   const at = (ms: number) => new Date(now.getTime() + ms);
