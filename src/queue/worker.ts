@@ -174,11 +174,11 @@ export class Worker<Job> {
   /** Queries the database if something can be fetched, or when the next time comes. */
   #poll(): void {
     if (!this.#started || this.stopped || this.#polling !== null) return;
-    // One time for both: a group that opens in between would be missed.
+    // One time for both: a group that opens in between, or a pause that ends, would be missed.
     const now = this.#options.now();
-    const isPaused = performance.now() < this.#retryAt;
-    if (isPaused || (!this.#all && this.#requests(now).length === 0)) {
-      this.#setTimer(now);
+    const time = performance.now();
+    if (time < this.#retryAt || (!this.#all && this.#requests(now).length === 0)) {
+      this.#setTimer(now, time);
       return;
     }
     this.#polling = this.#fetchAll().finally(() => {
@@ -238,17 +238,18 @@ export class Worker<Job> {
     return requests;
   }
 
-  #setTimer(now: number): void {
+  /** @param time monotonic, in milliseconds */
+  #setTimer(now: number, time: number): void {
     const { opensAt, maxLookMs = Number.POSITIVE_INFINITY } = this.#options;
     clearTimeout(this.#pollTimer);
-    const nextLook = Number.isFinite(maxLookMs) ? this.#lookedAt + maxLookMs - performance.now() : maxLookMs;
+    const nextLook = Number.isFinite(maxLookMs) ? this.#lookedAt + maxLookMs - time : maxLookMs;
     let wait = Math.min(this.#nextDue - now, nextLook);
     for (const group of opensAt === undefined ? [] : this.#due) {
       const opens = opensAt?.(group) ?? 0;
       // Others wait for a slot, which the end of a job frees.
       if (opens > now) wait = Math.min(wait, opens - now);
     }
-    const retry = this.#retryAt - performance.now();
+    const retry = this.#retryAt - time;
     if (retry > 0) wait = retry;
     if (wait === Number.POSITIVE_INFINITY) return;
     this.#pollTimer = setTimeout(() => this.#onTime(), Math.min(Math.max(wait, 1), MAX_TIMER_MS)).unref();

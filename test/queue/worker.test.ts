@@ -115,6 +115,31 @@ t.test('an error of the database is reported once, and the query is repeated', a
   t.equal(errors.length, 1);
 });
 
+t.test('the query is repeated even if the pause ends while the timer is set', async (t) => {
+  const clock = performance.now;
+  t.teardown(() => {
+    performance.now = clock;
+  });
+  // The first pause has 75 to 100 ms: it lasts at one reading, and is over at the next one.
+  let readings = 0;
+  performance.now = () => {
+    readings += 1;
+    return readings * 60;
+  };
+  let failures = 1;
+  const { worker, running, add } = scene(t, {
+    findGroups: async () => {
+      failures -= 1;
+      if (failures >= 0) throw new Error('away');
+      return { due: ['a'], next: null };
+    },
+  });
+  add('a1');
+  worker.start();
+  await until(() => running.has('a1'), 'it starts when the database is back');
+  t.pass();
+});
+
 t.test('a job that cannot be handled is reported, and looked for again', async (t) => {
   const { worker, errors, counts, add } = scene(t, {
     handle: async () => {
