@@ -255,14 +255,14 @@ function arrange(settings: Settings, location: PublicLocation): Config {
       bytesPerClient: settings.MILLRACE_MAX_MEMORY_BYTES_PER_CLIENT ?? (production ? null : Number.MAX_SAFE_INTEGER),
     },
     quotas: {
-      documents: settings.MILLRACE_QUOTA_DOCUMENTS_PER_USER,
-      files: settings.MILLRACE_QUOTA_FILES_PER_USER,
+      documents: settings.MILLRACE_QUOTA_DOCUMENT_COUNT_PER_USER,
+      files: settings.MILLRACE_QUOTA_FILE_COUNT_PER_USER,
       bytes: settings.MILLRACE_QUOTA_FILE_BYTES_PER_USER,
     },
     collections: {
       queryTimeoutMs: settings.MILLRACE_QUERY_TIMEOUT_MS,
       listTimeoutMs: settings.MILLRACE_UNLIMITED_LIST_TIMEOUT_MS,
-      slowQueryMs: settings.MILLRACE_SLOW_QUERY_MS,
+      slowQueryMs: settings.MILLRACE_INDEX_ADVICE_AFTER_MS,
       listBytes: settings.MILLRACE_MAX_LIST_BYTES,
       expandBytes: settings.MILLRACE_MAX_EXPAND_BYTES,
     },

@@ -121,7 +121,7 @@ export const SETTINGS_SCHEMA = Type.Object({
   MILLRACE_SHUTDOWN_TIMEOUT_MS: time('Time limit for running requests to end at shutdown.', 10_000),
   MILLRACE_QUERY_TIMEOUT_MS: time('Time limit of the database for one query.', 5_000),
   MILLRACE_UNLIMITED_LIST_TIMEOUT_MS: time('Time limit of the database for a list without limit.', 60_000),
-  MILLRACE_SLOW_QUERY_MS: time('Duration of a list beyond which the server looks for a missing index.', 100),
+  MILLRACE_INDEX_ADVICE_AFTER_MS: time('Duration of a list beyond which the server looks for a missing index.', 100),
   MILLRACE_MAX_LIST_BYTES: count(
     'Largest response of a list, in bytes; a longer one is cut off.',
     1_073_741_824,
@@ -233,12 +233,12 @@ export const SETTINGS_SCHEMA = Type.Object({
     'on: functions of plugins run in a separate process. jitless: without the JIT compiler of V8, slower and with a smaller ' +
       'attack surface. off: no function runs, and calls get 503.',
   ),
-  MILLRACE_QUOTA_DOCUMENTS_PER_USER: count(
+  MILLRACE_QUOTA_DOCUMENT_COUNT_PER_USER: count(
     'Maximum number of documents that one user or key has created; 0 means no limit.',
     0,
     0,
   ),
-  MILLRACE_QUOTA_FILES_PER_USER: count(
+  MILLRACE_QUOTA_FILE_COUNT_PER_USER: count(
     'Maximum number of files that one user or key has created; 0 means no limit.',
     0,
     0,

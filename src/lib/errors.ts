@@ -16,7 +16,7 @@ export interface ErrorDefinition {
 const row = (status: number, title: string, retryable = false): ErrorDefinition => ({ status, title, retryable });
 
 export const ERRORS = {
-  'function-limits-exceeded': row(400, 'A function exceeded its limits'),
+  'function-limits-exceeded': row(400, 'A running function exceeded a limit of ctx'),
   'malformed-json': row(400, 'The body is not valid JSON'),
   'malformed-request': row(400, 'The request is malformed'),
   'body-required': row(400, 'A body is required'),

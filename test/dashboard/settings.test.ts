@@ -12,7 +12,7 @@ t.test('an administrator sets up how people sign in', options, async (t) => {
   const settings = {
     MILLRACE_MODE: 'production',
     MILLRACE_EGRESS_ALLOW: '127.0.0.0/8,::1',
-    MILLRACE_QUOTA_FILES_PER_USER: '7',
+    MILLRACE_QUOTA_FILE_COUNT_PER_USER: '7',
   };
   const { app, services } = await buildTestApp(t, settings);
   const origin = await app.listen({ host: '127.0.0.1', port: 0 });
@@ -149,7 +149,7 @@ t.test('an administrator sets up how people sign in', options, async (t) => {
     await isFine('the installation on a phone, dark');
     t.equal(await page.evaluate('document.documentElement.scrollWidth'), 390);
     for (const [tab, words] of [
-      ['limits', 'MILLRACE_QUOTA_FILES_PER_USER'],
+      ['limits', 'MILLRACE_QUOTA_FILE_COUNT_PER_USER'],
       ['team', 'Roles'],
       ['sign-in', 'Redirect URLs'],
     ] as const) {

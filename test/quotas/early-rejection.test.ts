@@ -9,7 +9,7 @@ import { signUp } from '../helpers/users.ts';
 const HELLO_BYTES = '5';
 
 for (const [what, settings] of [
-  ['files', { MILLRACE_QUOTA_FILES_PER_USER: '1' }],
+  ['files', { MILLRACE_QUOTA_FILE_COUNT_PER_USER: '1' }],
   ['bytes', { MILLRACE_QUOTA_FILE_BYTES_PER_USER: HELLO_BYTES }],
 ] as const) {
   t.test(`an upload without room for ${what} is rejected before its body is read`, async (t) => {

@@ -41,7 +41,7 @@ const REFUSED = { statusCode: 403, body: /"quota-exceeded"/ };
 
 t.test('quotas of documents', async (t) => {
   const testDatabase = await testMongo(t);
-  const one = await buildTestApp(t, { MILLRACE_QUOTA_DOCUMENTS_PER_USER: '3' }, testDatabase);
+  const one = await buildTestApp(t, { MILLRACE_QUOTA_DOCUMENT_COUNT_PER_USER: '3' }, testDatabase);
   const as = speakingAs(one.services);
   await begun(one);
   const stored = () => one.services.mongo.data.collection('notes').countDocuments({ '_meta.createdBy': 'u1' });
@@ -110,7 +110,7 @@ t.test('quotas of documents', async (t) => {
   });
 
   await t.test('another process has the same quota counts', async (t) => {
-    const two = await buildTestApp(t, { MILLRACE_QUOTA_DOCUMENTS_PER_USER: '3' }, testDatabase);
+    const two = await buildTestApp(t, { MILLRACE_QUOTA_DOCUMENT_COUNT_PER_USER: '3' }, testDatabase);
     t.match(await send(two, 'POST', '/api/notes', speakingAs(two.services)(user('u1')), {}), REFUSED);
   });
 
@@ -122,7 +122,10 @@ t.test('quotas of documents', async (t) => {
 });
 
 t.test('quotas of files and their bytes', async (t) => {
-  const one = await buildTestApp(t, { MILLRACE_QUOTA_FILES_PER_USER: '3', MILLRACE_QUOTA_FILE_BYTES_PER_USER: '10' });
+  const one = await buildTestApp(t, {
+    MILLRACE_QUOTA_FILE_COUNT_PER_USER: '3',
+    MILLRACE_QUOTA_FILE_BYTES_PER_USER: '10',
+  });
   // Real users: an upload checks its rights again when it commits.
   const [first, second] = [await signUp(one.app, 'ann'), await signUp(one.app, 'bob')];
   await begun(one);
@@ -173,7 +176,7 @@ t.test('existing documents are counted once, and a restart continues the count',
 
   for (const start of ['first', 'second']) {
     await t.test(`quotas at the ${start} start`, async (t) => {
-      const next = await buildTestApp(t, { MILLRACE_QUOTA_DOCUMENTS_PER_USER: '6' }, testDatabase);
+      const next = await buildTestApp(t, { MILLRACE_QUOTA_DOCUMENT_COUNT_PER_USER: '6' }, testDatabase);
       const ann = speakingAs(next.services)(user('u1'));
       await begun(next);
       t.equal((await send(next, 'POST', '/api/notes', ann, {})).statusCode, start === 'first' ? 201 : 403);
@@ -184,7 +187,7 @@ t.test('existing documents are counted once, and a restart continues the count',
 
 t.test('fifty creates at once in two processes exceed the quota by what one process saw free, at most', async (t) => {
   const testDatabase = await testMongo(t);
-  const settings = { MILLRACE_QUOTA_DOCUMENTS_PER_USER: '10' };
+  const settings = { MILLRACE_QUOTA_DOCUMENT_COUNT_PER_USER: '10' };
   const apps = [await buildTestApp(t, settings, testDatabase), await buildTestApp(t, settings, testDatabase)];
   const responses = await Promise.all(
     apps.map(async (one) => {

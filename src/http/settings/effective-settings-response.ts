@@ -74,7 +74,7 @@ type OtherNumber =
   | 'MILLRACE_HEADER_TIMEOUT_MS'
   | 'MILLRACE_KEEP_ALIVE_TIMEOUT_MS'
   | 'MILLRACE_SHUTDOWN_TIMEOUT_MS'
-  | 'MILLRACE_SLOW_QUERY_MS'
+  | 'MILLRACE_INDEX_ADVICE_AFTER_MS'
   | 'MILLRACE_HEARTBEAT_MS';
 
 /** The limits in the order in which they are shown. A setting that is a number and is missing here does not compile. */
@@ -94,8 +94,8 @@ function limitsOf({
     MILLRACE_MAX_LIVE_CLIENTS: realtime.maxClients,
     MILLRACE_MAX_BODY_BYTES: server.bodyBytes,
     MILLRACE_MAX_FILE_BYTES: files.maxFileBytes,
-    MILLRACE_QUOTA_DOCUMENTS_PER_USER: quotas.documents === 0 ? null : quotas.documents,
-    MILLRACE_QUOTA_FILES_PER_USER: quotas.files === 0 ? null : quotas.files,
+    MILLRACE_QUOTA_DOCUMENT_COUNT_PER_USER: quotas.documents === 0 ? null : quotas.documents,
+    MILLRACE_QUOTA_FILE_COUNT_PER_USER: quotas.files === 0 ? null : quotas.files,
     MILLRACE_QUOTA_FILE_BYTES_PER_USER: quotas.bytes === 0 ? null : quotas.bytes,
     MILLRACE_QUERY_TIMEOUT_MS: collections.queryTimeoutMs,
     MILLRACE_UNLIMITED_LIST_TIMEOUT_MS: collections.listTimeoutMs,

@@ -17,7 +17,7 @@ const DOCUMENTS = 5_000;
 
 async function withItems(t: Test, slowMs: number) {
   const { url, database } = await testMongo(t);
-  const settings = { MILLRACE_DB: database, PORT: '0', MILLRACE_SLOW_QUERY_MS: String(slowMs) };
+  const settings = { MILLRACE_DB: database, PORT: '0', MILLRACE_INDEX_ADVICE_AFTER_MS: String(slowMs) };
   const log: string[] = [];
   const services = await createServices(loadConfig(settings), url, { onAdvice: (text) => log.push(text) });
   const app = await buildApp(services, pino({ level: 'silent' }));

@@ -128,7 +128,7 @@ t.test('the settings active hold no credential', async (t) => {
     MILLRACE_MODE: 'production',
     MILLRACE_SMTP_URL: smtp,
     MILLRACE_PUBLIC_URL: 'https://api.example.org',
-    MILLRACE_QUOTA_FILES_PER_USER: '7',
+    MILLRACE_QUOTA_FILE_COUNT_PER_USER: '7',
   });
   const response = await ask(app, 'GET /admin/settings/effective', undefined, await signInAdmin(app, services));
   t.match(response.json(), {
@@ -139,7 +139,7 @@ t.test('the settings active hold no credential', async (t) => {
     masterKey: false,
   });
   const { limits } = response.json() as { limits: { setting: string; value: number | null }[] };
-  t.equal(limits.find(({ setting }) => setting === 'MILLRACE_QUOTA_FILES_PER_USER')?.value, 7);
+  t.equal(limits.find(({ setting }) => setting === 'MILLRACE_QUOTA_FILE_COUNT_PER_USER')?.value, 7);
   t.equal(limits.find(({ setting }) => setting === 'MILLRACE_QUOTA_FILE_BYTES_PER_USER')?.value, null);
   t.notMatch(response.body, /hidden-word/);
   t.notMatch(response.body, /mongodb:\/\//);

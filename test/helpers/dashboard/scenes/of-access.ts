@@ -127,7 +127,11 @@ export const scenesOfAccess: Scenes = ({ user, key }) => [
     act: ({ page }) => page.getByRole('link', { name: 'owner@example.org' }).waitFor(),
   },
   { name: 'settings-installation', path: '/settings?tab=instance', act: ({ see }) => see('Backup') },
-  { name: 'settings-limits', path: '/settings?tab=limits', act: ({ see }) => see('MILLRACE_QUOTA_FILES_PER_USER') },
+  {
+    name: 'settings-limits',
+    path: '/settings?tab=limits',
+    act: ({ see }) => see('MILLRACE_QUOTA_FILE_COUNT_PER_USER'),
+  },
   { name: 'settings-letters', path: '/settings?tab=emails', act: ({ see }) => see('sign-in-method-changed') },
   {
     name: 'settings-letter',
