@@ -4,6 +4,7 @@
  */
 import type { Egress } from '../../egress/egress.ts';
 import { MillraceError } from '../../lib/errors.ts';
+import type { Plugin } from '../plugins/plugin.ts';
 import { callRedactor, type Redactor } from '../plugins/redaction.ts';
 import { type OperationRecord, requestIdForWrites } from '../runs/run.ts';
 import type { CallOutcome, RunLimits, Sandbox } from '../sandbox/sandbox.ts';
@@ -87,6 +88,8 @@ export class FunctionRunner implements FunctionInvoker {
     try {
       outcome = await sandbox.call({
         bundle: plugin.bundle,
+        // A dry run leaves nothing behind.
+        group: pretence === null ? contextGroupOf(plugin) : null,
         file: fn.file,
         kind: fn.options.kind,
         input: call.input,
@@ -120,6 +123,21 @@ export class FunctionRunner implements FunctionInvoker {
       ...pluginActions(fn, acting, scheduling),
     };
   }
+}
+
+/** Groups of contexts by plugin object: any change of a plugin, its secrets or its grants makes a new object. */
+const contextGroups = new WeakMap<Plugin, string>();
+let createdGroups = 0;
+
+/** The calls that may share a context with a call of this plugin; null for none. */
+function contextGroupOf(plugin: Plugin): string | null {
+  if (plugin.isolation === 'call') return null;
+  const known = contextGroups.get(plugin);
+  if (known !== undefined) return known;
+  createdGroups += 1;
+  const group = `${plugin.name} ${createdGroups}`;
+  contextGroups.set(plugin, group);
+  return group;
 }
 
 function limitsOf(wallMs: number): RunLimits {

@@ -1,6 +1,7 @@
 /** Response schemas of the plugin routes. */
 import Type from 'typebox';
 import { DATE_TIME_SCHEMA, namedSchema, nullable } from '../../openapi/schema.ts';
+import { PLUGIN_ISOLATIONS } from '../plugins/manifest/manifest.ts';
 import { FUNCTION_KINDS } from '../sandbox/sandbox.ts';
 
 const SHOWN_FUNCTION = Type.Object(
@@ -34,6 +35,13 @@ const SHOWN = {
   source: Type.Unsafe<string>({ type: 'string', enum: ['folder', 'database'] }),
   version: Type.String({ description: 'A number in the database, a hash prefix in a folder.' }),
   enabled: Type.Boolean(),
+  isolation: nullable(
+    Type.Unsafe<string>({
+      type: 'string',
+      enum: [...PLUGIN_ISOLATIONS],
+      description: 'Whether calls of the active version share contexts (`plugin`) or have one each (`call`).',
+    }),
+  ),
   diagnostics: Type.Array(Type.String(), {
     description: 'Why the newest version is not active. The previous version is, if there is one.',
   }),

@@ -41,6 +41,7 @@ export function toPlugin(usable: UsablePlugin, { from, enabled, quarantined, sec
     bundle,
     fetchHosts: Object.freeze([...(manifest.fetch ?? [])]),
     secrets: Object.freeze(Object.fromEntries(named)),
+    isolation: manifest.isolation ?? 'plugin',
     readsUsers,
     functions,
   });
@@ -81,7 +82,7 @@ export function toPlaceholderPlugin(
   const functions: PluginFunction[] = [];
   const plugin: Plugin = Object.freeze({
     ...{ name, from, version, enabled: true, isPlaceholder: true, bundle: NO_CODE, functions },
-    ...{ fetchHosts: [], secrets: Object.freeze({}), readsUsers: false },
+    ...{ fetchHosts: [], secrets: Object.freeze({}), isolation: 'call', readsUsers: false },
   });
   for (const { name: fn, collections, actions } of hooks) {
     const use = { kind: 'beforeWrite', collections, actions } as const;

@@ -48,6 +48,8 @@ export interface PluginView {
   /** The active version; the newest one if none is active. */
   readonly version: string;
   readonly enabled: boolean;
+  /** Whether calls share contexts or have one each, as the active version declares it; null if none is active. */
+  readonly isolation: Plugin['isolation'] | null;
   /** Why the newest version is not active. */
   readonly diagnostics: readonly string[];
   /** The collections whose writes are rejected because of that; `*` for all. */
@@ -142,6 +144,7 @@ export class PluginViews {
         source: one.from,
         version: one.plugin?.version ?? one.version,
         enabled: one.row.enabled,
+        isolation: one.plugin?.isolation ?? null,
         diagnostics: one.diagnostics.map((issue) => formatDiagnostic(issue)),
         blockedCollections: blockedCollectionsOf(one.placeholder),
         functions: await Promise.all(

@@ -1,6 +1,6 @@
 /** An active plugin and its functions, as all kinds of functions use them. Frozen: a change creates new objects. */
 import type { Bundle, FunctionKind } from '../sandbox/sandbox.ts';
-import type { WriteHookAction } from './manifest/manifest.ts';
+import type { PluginIsolation, WriteHookAction } from './manifest/manifest.ts';
 
 /** The options of a function, by its kind. */
 interface FunctionUses {
@@ -61,6 +61,7 @@ export interface Plugin {
   /** Hosts that its functions may fetch from, as the manifest names them: `api.example.com`, `*.example.org:8443`. */
   readonly fetchHosts: readonly string[];
   readonly secrets: Readonly<Record<string, string>>;
+  readonly isolation: PluginIsolation;
   /**
    * Whether its functions may receive events of users, keys and settings (the resource `admin:accounts`): if the administrator
    * who stored this version may read them. Always for a plugin in a folder.

@@ -81,6 +81,11 @@ export interface LogLine {
 
 export interface SandboxCall {
   readonly bundle: Bundle;
+  /**
+   * Calls of the same group and file share contexts, one call at a time in each, and may see the state of modules and globals that
+   * an earlier one left. Null for a context of its own. A group must not span plugins, versions, secrets or grants.
+   */
+  readonly group: string | null;
   /** The file whose default export is called. */
   readonly file: string;
   readonly kind: FunctionKind;

@@ -16,6 +16,7 @@ t.test('A plugin can be stored, read, changed and deleted.', async (t) => {
     source: 'database',
     version: '1',
     enabled: true,
+    isolation: 'plugin',
     diagnostics: [],
     blockedCollections: [],
     functions: [

@@ -15,6 +15,7 @@ function plugin(name: string, uses: readonly FunctionOptions[], enabled = true):
     isPlaceholder: false,
     bundle: { id: 'a', files: new Map() },
     fetchHosts: [],
+    isolation: 'plugin',
     secrets: {},
     readsUsers: true,
     functions,

@@ -1,6 +1,6 @@
 /**
  * Plugins that attack a real server over HTTP, called by unauthenticated clients: escape attempts reveal nothing of the server,
- * each hostile program ends with its error in time, each call starts with a clean state, another plugin responds meanwhile and
+ * each hostile program ends with its error in time, each call starts with a clean state where the plugin declares it, another plugin responds meanwhile and
  * afterwards, `/healthz` stays fast, and the server never ends.
  */
 import { setTimeout as pause } from 'node:timers/promises';
@@ -10,6 +10,7 @@ import { runSeed } from '../../helpers/random.ts';
 import { until } from '../../helpers/until.ts';
 import { PASSWORD } from '../../helpers/users.ts';
 import { BREATH_MS, startAttackedServer, TIMEOUT_MS } from './attacked-server.ts';
+import { ISOLATIONS } from './calls.ts';
 import { ESCAPES } from './escape-attempts.ts';
 import { IN_ENVIRONMENT, reportsNothing, SECRET } from './escape-checks.ts';
 import { HOSTILE } from './hostile-programs.ts';
@@ -47,12 +48,14 @@ const REMEMBERS = `
 const FRESH = [1, 0, null, null, null, '', 'undefined', null];
 
 /**
- * Each run attacks with a third of the programs, by its seed, and the long profile with all of them: escapes.test.ts and
+ * Each run attacks with a third of the programs, each isolated by plugin or by call, by its seed, and the long profile with all
+ * of them and in both ways: escapes.test.ts and
  * hostile.test.ts run each of them without a server in every run.
  */
 const seed = runSeed();
 t.comment(`MILLRACE_SEED=${seed}`);
 const isTaken = (index: number) => isLong || (index + seed) % 3 === 0;
+const isolationsOf = (index: number) => ISOLATIONS.filter((_, at) => isLong || (index + seed) % 2 === at);
 
 t.setTimeout(180_000);
 t.test('Attacks over HTTP fail.', async (t) => {
@@ -60,9 +63,11 @@ t.test('Attacks over HTTP fail.', async (t) => {
   const { request, owner, store, program } = server;
   await store('good', [NEIGHBOUR], { secrets: ['OTHER'] });
   await request('PUT /admin/plugins/good/secrets/OTHER', { value: SECRET }, owner);
-  await store('escapes', Object.values(ESCAPES), { secrets: ['OWN'] });
-  await request('PUT /admin/plugins/escapes/secrets/OWN', { value: 'mine' }, owner);
-  await store('remembers', [REMEMBERS]);
+  for (const isolation of ISOLATIONS) {
+    await store(`escapes-${isolation}`, Object.values(ESCAPES), { secrets: ['OWN'], isolation });
+    await request(`PUT /admin/plugins/escapes-${isolation}/secrets/OWN`, { value: 'mine' }, owner);
+  }
+  await store('remembers', [REMEMBERS], { isolation: 'call' });
   const neighbour = async (t: Test, when: string) => {
     const { status, text, ms } = await request('POST /fn/good/0', { n: 7 });
     t.match([status, JSON.parse(text)], [200, [{ n: 7 }, { id: '1' }]], `the neighbor responds ${when}`);
@@ -81,29 +86,32 @@ t.test('Attacks over HTTP fail.', async (t) => {
   const kept: string[] = [];
   for (const [index, name] of Object.keys(ESCAPES).entries()) {
     if (!isTaken(index)) continue;
-    await t.test(name, async (t) => {
-      const [response] = await Promise.all([request(`POST /fn/escapes/${index}`, {}), neighbour(t, 'during')]);
-      await neighbour(t, 'afterwards');
-      t.ok(response.ms < TIMEOUT_MS + ADDED_MS, `it ends after ${Math.round(response.ms)} ms`);
-      if (response.status >= 400) t.match(JSON.parse(response.text).code, TYPED, response.text.slice(0, 300));
-      reportsNothing(t, JSON.stringify([...response.headers]) + response.text);
-      kept.push(...(response.headers.get('millrace-run')?.split(',') ?? []));
-    });
+    for (const isolation of isolationsOf(index))
+      await t.test(`${name}, isolated by ${isolation}`, async (t) => {
+        const attempt = request(`POST /fn/escapes-${isolation}/${index}`, {});
+        const [response] = await Promise.all([attempt, neighbour(t, 'during')]);
+        await neighbour(t, 'afterwards');
+        t.ok(response.ms < TIMEOUT_MS + ADDED_MS, `it ends after ${Math.round(response.ms)} ms`);
+        if (response.status >= 400) t.match(JSON.parse(response.text).code, TYPED, response.text.slice(0, 300));
+        reportsNothing(t, JSON.stringify([...response.headers]) + response.text);
+        kept.push(...(response.headers.get('millrace-run')?.split(',') ?? []));
+      });
   }
 
   healthy(t, 'beside the attempts');
 
   const isTimed = (ends: readonly string[]) => ends.every((end) => end === 'function-timeout' || end === 'value');
-  const hostile = Object.entries(HOSTILE).map(([name, { code, ends }]) => {
-    return { name, code, ends, timeoutMs: isTimed(ends) ? SHORT_MS : TIMEOUT_MS };
+  const hostile = Object.entries(HOSTILE).flatMap(([name, { code, ends }], index) => {
+    const timeoutMs = isTimed(ends) ? SHORT_MS : TIMEOUT_MS;
+    const isolations = isTaken(index) ? isolationsOf(index) : [];
+    return isolations.map((isolation) => ({ name, code, ends, timeoutMs, isolation, plugin: `${isolation}${index}` }));
   });
-  for (const [index, { name, code, ends, timeoutMs }] of hostile.entries()) {
-    if (!isTaken(index)) continue;
+  for (const { name, code, ends, timeoutMs, isolation, plugin } of hostile) {
     // Each in its own plugin: effects of one are not attributed to another.
-    await store(`hostile${index}`, [{ code, timeoutMs }]);
-    await t.test(name, async (t) => {
+    await store(plugin, [{ code, timeoutMs }], { isolation });
+    await t.test(`${name}, isolated by ${isolation}`, async (t) => {
       let hasEnded = false;
-      const attacking = request(`POST /fn/hostile${index}/0`, {}).finally(() => {
+      const attacking = request(`POST /fn/${plugin}/0`, {}).finally(() => {
         hasEnded = true;
       });
       let slowest = 0;
@@ -141,7 +149,7 @@ t.test('Attacks over HTTP fail.', async (t) => {
     }
   });
 
-  await t.test('A call leaves nothing for the next one, nor for another principal.', async (t) => {
+  await t.test('A call isolated by call leaves nothing for the next one, nor for another principal.', async (t) => {
     const credentials: (string | undefined)[] = [undefined];
     for (const username of ['ann', 'ben']) {
       await request('POST /admin/users', { username, password: PASSWORD }, owner);

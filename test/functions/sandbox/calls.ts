@@ -1,5 +1,9 @@
 /** Calls of short programs for tests of the sandbox. */
+import type { PluginIsolation } from '../../../src/functions/plugins/manifest/manifest.ts';
 import type { Bundle, CallOutcome, Sandbox, SandboxCall } from '../../../src/functions/sandbox/sandbox.ts';
+
+/** Whether calls share contexts, or have one each: what separates plugins is the same in both. */
+export const ISOLATIONS: readonly PluginIsolation[] = ['plugin', 'call'];
 
 /** A bundle of files by path; its id identifies exactly this content. */
 export function bundleOf(files: Readonly<Record<string, string>>): Bundle {
@@ -13,15 +17,19 @@ export interface CallChanges extends Partial<Omit<SandboxCall, 'facts' | 'limits
   readonly principal?: Readonly<Record<string, unknown>>;
   readonly secrets?: Readonly<Record<string, string>>;
   readonly limits?: Partial<SandboxCall['limits']>;
+  /** Of the plugin; as by default in a manifest without it. */
+  readonly isolation?: PluginIsolation;
 }
 
 /** A call of the default export of `main.ts`, whose text is `code`. */
 export function callOf(
   code: string,
-  { fn = 'shop/main', principal, secrets, limits, ...changes }: CallChanges = {},
+  { fn = 'shop/main', principal, secrets, limits, isolation = 'plugin', ...changes }: CallChanges = {},
 ): SandboxCall {
   return {
     bundle: bundleOf({ 'main.ts': code }),
+    // The server groups calls by plugin and secrets, too.
+    group: isolation === 'call' ? null : JSON.stringify([fn.split('/')[0], secrets]),
     file: 'main.ts',
     kind: 'http',
     input: 'null',

@@ -6,7 +6,7 @@ import t from 'tap';
 import { IsolateSandbox } from '../../../src/functions/sandbox/host/isolate-sandbox.ts';
 import type { HostOperation } from '../../../src/functions/sandbox/sandbox.ts';
 import { MillraceError } from '../../../src/lib/errors.ts';
-import { callOf, parsed, resultOf } from './calls.ts';
+import { callOf, ISOLATIONS, parsed, resultOf } from './calls.ts';
 import { ESCAPES } from './escape-attempts.ts';
 import { IN_ENVIRONMENT, reportsNothing, SECRET } from './escape-checks.ts';
 
@@ -32,13 +32,17 @@ t.test('Attempts to escape from the sandbox fail.', async (t) => {
   );
   const lines: string[] = [];
   for (const [name, code] of Object.entries(ESCAPES)) {
-    await t.test(name, async (t) => {
-      const call = callOf(code, { host, limits, secrets: { OWN: 'mine' }, onLog: ({ text }) => lines.push(text) });
-      const outcome = await sandbox.call(call);
-      reportsNothing(t, JSON.stringify(outcome) + lines.join('\n'));
-      t.not(outcome.kind === 'error' ? outcome.code : '', 'function-runtime-restarted');
-      t.equal(({} as { polluted?: string }).polluted, undefined, 'nothing is polluted here');
-    });
+    // Twice in a reused context: the second attempt begins with what the first one has changed.
+    for (const isolation of ['plugin', ...ISOLATIONS] as const) {
+      await t.test(`${name}, isolated by ${isolation}`, async (t) => {
+        const onLog = ({ text }: { readonly text: string }) => lines.push(text);
+        const call = callOf(code, { host, limits, secrets: { OWN: 'mine' }, onLog, isolation });
+        const outcome = await sandbox.call(call);
+        reportsNothing(t, JSON.stringify(outcome) + lines.join('\n'));
+        t.not(outcome.kind === 'error' ? outcome.code : '', 'function-runtime-restarted');
+        t.equal(({} as { polluted?: string }).polluted, undefined, 'nothing is polluted here');
+      });
+    }
   }
   t.ok(
     requested.every((each) => Array.isArray(each) && /^(documents\.get|hmac)$/.test(each[0])),
@@ -46,7 +50,7 @@ t.test('Attempts to escape from the sandbox fail.', async (t) => {
   );
 });
 
-t.test('nothing of a call is visible to the next one', async (t) => {
+t.test('nothing of a call is visible to the next one where each has its own context', async (t) => {
   const sandbox = new IsolateSandbox({ onCrash: () => t.fail('strike') });
   t.teardown(() => sandbox.stop());
   const code = `
@@ -61,11 +65,13 @@ t.test('nothing of a call is visible to the next one', async (t) => {
       return found;
     };`;
   for (const id of ['ada', 'ben', 'ada', 'eve']) {
-    const found = await resultOf(sandbox, code, { principal: { kind: 'user', id } });
+    const found = await resultOf(sandbox, code, { principal: { kind: 'user', id }, isolation: 'call' });
     t.strictSame(found, [1, null, null, null, '', 'undefined'], id);
   }
   const together = await Promise.all(
-    Array.from({ length: 20 }, (_, index) => resultOf(sandbox, code, { principal: { kind: 'user', id: `u${index}` } })),
+    Array.from({ length: 20 }, (_, index) =>
+      resultOf(sandbox, code, { principal: { kind: 'user', id: `u${index}` }, isolation: 'call' }),
+    ),
   );
   for (const found of together) t.strictSame(found, [1, null, null, null, '', 'undefined']);
 });
@@ -79,7 +85,9 @@ t.test('a call gets the results of its own host', async (t) => {
   };`;
   const calls = Array.from({ length: 50 }, (_, index) => {
     const host = async (_: HostOperation, argument: string) => JSON.stringify(`${index}:${JSON.parse(argument).id}`);
-    return sandbox.call(callOf(code, { host, fn: `p${index % 3}/main`, principal: { kind: 'user', id: `u${index}` } }));
+    const isolation = ISOLATIONS[index % 2] ?? 'call';
+    const principal = { kind: 'user', id: `u${index}` };
+    return sandbox.call(callOf(code, { host, fn: `p${index % 3}/main`, principal, isolation }));
   });
   for (const [index, outcome] of (await Promise.all(calls)).entries()) {
     t.strictSame(parsed(outcome), [`u${index}`, `${index}:1`, `${index}:2`, `${index}:3`]);

@@ -6,7 +6,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import t from 'tap';
 import { IsolateSandbox } from '../../../src/functions/sandbox/host/isolate-sandbox.ts';
 import type { CallOutcome, Sandbox } from '../../../src/functions/sandbox/sandbox.ts';
-import { callOf } from './calls.ts';
+import { callOf, ISOLATIONS } from './calls.ts';
 import { HOSTILE } from './hostile-programs.ts';
 
 /** Time limit of a program: the wall time, the server's overhead, and an allowance for a busy machine. */
@@ -48,11 +48,14 @@ t.test('Hostile programs are ended in time.', async (t) => {
     CHOSEN.filter((name) => !(name in HOSTILE)),
     [],
   );
-  for (const [name, { code, ends }] of Object.entries(HOSTILE).filter(([name]) => CHOSEN.includes(name))) {
-    await t.test(name, async (t) => {
+  const chosen = Object.entries(HOSTILE).filter(([name]) => CHOSEN.includes(name));
+  const attacks = ISOLATIONS.flatMap((isolation) => chosen.map(([name, program]) => ({ isolation, name, ...program })));
+  for (const { isolation, name, code, ends } of attacks) {
+    await t.test(`${name}, isolated by ${isolation}`, async (t) => {
       const started = performance.now();
       let hasEnded = false;
-      const hostile = sandbox.call(callOf(code, { fn: 'hostile/main', limits: LIMITS, host: async () => '{}' }));
+      const given = { fn: 'hostile/main', limits: LIMITS, host: async () => '{}', isolation };
+      const hostile = sandbox.call(callOf(code, given));
       const watched = hostile.finally(() => {
         hasEnded = true;
       });

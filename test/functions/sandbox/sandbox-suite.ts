@@ -1,17 +1,22 @@
 /** The suite that every sandbox implementation must pass. */
 import type t from 'tap';
+import type { PluginIsolation } from '../../../src/functions/plugins/manifest/manifest.ts';
 import type { HostOperation, LogLine, Sandbox, SandboxEvents } from '../../../src/functions/sandbox/sandbox.ts';
 import { MillraceError } from '../../../src/lib/errors.ts';
-import { bundleOf, callOf, parsed, resultOf } from './calls.ts';
+import { bundleOf, type CallChanges, callOf, parsed, resultOf } from './calls.ts';
 
 type Test = Pick<typeof t, 'test' | 'teardown' | 'fail'>;
 
 /** Runs the suite on the sandboxes that `make` creates. */
-export async function sandboxSuite(t: Test, make: (events: SandboxEvents) => Sandbox): Promise<void> {
+export async function sandboxSuite(
+  t: Test,
+  isolation: PluginIsolation,
+  make: (events: SandboxEvents) => Sandbox,
+): Promise<void> {
   const sandbox = make({ onCrash: (call, reason) => t.fail(`strike of ${call.facts.run.function}: ${reason}`) });
   t.teardown(() => sandbox.stop());
-  const run = (code: string, changes?: Parameters<typeof callOf>[1]) => sandbox.call(callOf(code, changes));
-  const value = (code: string, changes?: Parameters<typeof callOf>[1]) => resultOf(sandbox, code, changes);
+  const run = (code: string, changes: CallChanges = {}) => sandbox.call(callOf(code, { isolation, ...changes }));
+  const value = (code: string, changes: CallChanges = {}) => resultOf(sandbox, code, { isolation, ...changes });
 
   await t.test('The sandbox passes input and result as JSON.', async (t) => {
     const echo = 'export default async (input) => input;';
@@ -85,8 +90,8 @@ export async function sandboxSuite(t: Test, make: (events: SandboxEvents) => San
         'import * as math from "./lib/math.ts";\nexport const base = () => typeof math.twice === "function" ? 1 : 0;',
       'other.ts': 'export default () => "other";',
     });
-    t.equal(parsed(await sandbox.call(callOf('', { bundle, input: '20' }))), 41);
-    t.equal(parsed(await sandbox.call(callOf('', { bundle, file: 'other.ts' }))), 'other');
+    t.equal(parsed(await run('', { bundle, input: '20' })), 41);
+    t.equal(parsed(await run('', { bundle, file: 'other.ts' })), 'other');
   });
 
   await t.test('The sandbox calls the host of its own call.', async (t) => {
@@ -198,11 +203,10 @@ export async function sandboxSuite(t: Test, make: (events: SandboxEvents) => San
   });
 
   await t.test('A write hook is called once for each element, in order.', async (t) => {
-    const code = `let seen = 0;
-    export default async (input) => {
-      seen += 1;
+    const code = `export default async (input) => {
+      globalThis.seen = input.a === 1 ? 1 : globalThis.seen + 1;
       if (input.bad) throw new Refusal('Not so', { code: 'bad', pointer: '/bad' });
-      return input.keep ? undefined : { ...input, seen };
+      return input.keep ? undefined : { ...input, seen: globalThis.seen };
     };`;
     const before = (input: unknown) => run(code, { kind: 'beforeWrite', input: JSON.stringify(input) });
     t.strictSame(parsed(await before([{ a: 1 }, { keep: true }, {}])), [{ a: 1, seen: 1 }, null, { seen: 3 }]);
@@ -216,7 +220,7 @@ export async function sandboxSuite(t: Test, make: (events: SandboxEvents) => San
       'main.ts': 'import { fail } from "./lib/fail.ts";\n\nexport default async () => {\n  fail();\n};',
       'lib/fail.ts': 'export function fail() {\n  throw new TypeError("no total");\n}',
     });
-    const outcome = await sandbox.call(callOf('', { bundle }));
+    const outcome = await run('', { bundle });
     t.match(outcome, { kind: 'error', code: 'function-failed', message: 'TypeError: no total' });
     const stack = outcome.kind === 'error' ? (outcome.stack ?? '') : '';
     t.match(stack, /lib\/fail\.ts:2:9[\s\S]*main\.ts:4:3/);

@@ -25,6 +25,7 @@ export function pluginOf(
     isPlaceholder: false,
     bundle: { id: `${name}-1-${JSON.stringify(files).length}`, files: texts },
     fetchHosts: [],
+    isolation: 'plugin',
     secrets: {},
     readsUsers: false,
     functions,

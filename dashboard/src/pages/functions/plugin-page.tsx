@@ -113,6 +113,8 @@ function PluginView({ tagged }: { readonly tagged: Tagged<WholePlugin> }) {
   );
 }
 
+const ISOLATIONS = { plugin: 'calls share contexts', call: 'a new context for each call' } as const;
+
 function Head({ plugin }: { readonly plugin: WholePlugin }) {
   const { go } = usePluginSearch();
   const { build, why } = useRights();
@@ -132,6 +134,7 @@ function Head({ plugin }: { readonly plugin: WholePlugin }) {
         <Text size="sm" c="dimmed" component="div">
           {isInFolder ? 'In a folder of the server' : 'In the database'}, version{' '}
           <Code>{plugin.version.slice(0, 12)}</Code>
+          {plugin.isolation === null ? '' : `, ${ISOLATIONS[plugin.isolation]}`}
         </Text>
       </div>
       <Group gap="sm">

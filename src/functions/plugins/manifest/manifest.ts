@@ -21,6 +21,11 @@ export const WRITE_HOOK_ACTIONS = ['create', 'update', 'delete'] as const;
 
 export type WriteHookAction = (typeof WRITE_HOOK_ACTIONS)[number];
 
+/** Whether calls of a plugin share contexts, or have one each. */
+export const PLUGIN_ISOLATIONS = ['plugin', 'call'] as const;
+
+export type PluginIsolation = (typeof PLUGIN_ISOLATIONS)[number];
+
 /** All collections in the `beforeWrite` of a function. */
 export const EVERY_COLLECTION = '*';
 
@@ -161,6 +166,16 @@ export const MANIFEST_SCHEMA = Type.Object(
         Type.String({ pattern: '^[A-Z][A-Z0-9_]{0,63}$' }),
         'Names of the secrets that its functions receive. Their values are set separately.',
       ),
+    ),
+    isolation: Type.Optional(
+      Type.Unsafe<PluginIsolation>({
+        type: 'string',
+        enum: [...PLUGIN_ISOLATIONS],
+        default: 'plugin',
+        description:
+          'What a call of its functions may see of earlier ones. `plugin`: calls of one function share contexts, so modules and globals may ' +
+          'have the state that an earlier call left. `call`: each call has a new context, which takes more CPU.',
+      }),
     ),
   },
   { ...closed, description: 'The manifest of a plugin.' },

@@ -81,9 +81,9 @@ export class IsolateSandbox implements Sandbox {
     running.calls.set(live.capability, live);
     this.#awake();
     running.loaded.ensureLoaded(call.bundle);
-    const { bundle, file, kind, facts, limits } = call;
+    const { bundle, group, file, kind, facts, limits } = call;
     running.link.send(
-      { type: 'call', call: live.capability, bundle: bundle.id, file, kind, facts, limits },
+      { type: 'call', call: live.capability, bundle: bundle.id, group, file, kind, facts, limits },
       call.input,
     );
     const outcome = await live.outcome;

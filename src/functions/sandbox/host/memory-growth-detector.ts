@@ -15,7 +15,7 @@ interface Period {
   readonly startedAt: number;
   /** The smallest number of bytes observed in it. */
   lowest: number;
-  /** Bytes that the calls of each bundle may use. */
+  /** Bytes that the calls in each isolate may use. */
   readonly allowed: Map<string, number>;
 }
 
@@ -34,8 +34,8 @@ export class MemoryGrowth {
     this.#now.lowest = Math.min(this.#now.lowest, bytes);
     this.#last = bytes;
     for (const { call } of calls) {
-      // One isolate per bundle and heap size.
-      const isolate = `${call.limits.heapMb} ${call.bundle.id}`;
+      // One isolate per heap size, group and bundle.
+      const isolate = `${call.limits.heapMb} ${JSON.stringify(call.group)} ${call.bundle.id}`;
       this.#now.allowed.set(isolate, call.limits.heapMb * 1_048_576 + ISOLATE_BYTES);
     }
   }

@@ -54,7 +54,7 @@ const PARTS = {
 /** The global that holds the program in a new context until it is removed. */
 const WAITING = 'millrace:program';
 
-const WARMING = JSON.stringify({ kind: 'job', facts: { principal: {}, run: {}, secrets: {} }, seed: 'A'.repeat(43) });
+const WARMING = JSON.stringify({ kind: 'job', facts: { principal: {}, run: {}, secrets: {} } });
 
 /** The start of every context. It runs once, and is kept as a snapshot. */
 export const BOOT_SCRIPT = `'use strict';
@@ -71,27 +71,27 @@ ${Object.entries(PARTS)
   const { lock, start, hostResult, woken } = makeIsolateProgram(
     scope,
     parts,
-    (what, number, name, text) => post(what, number, name, text),
+    (what, call, number, name, text) => post(what, call, number, name, text),
     (text, base, member, value) => address(text, base, member, value),
     ${JSON.stringify(LIMITS)},
   );
   // Called once for nothing: the snapshot keeps what V8 compiled for it.
-  start({ default: () => undefined }, '${WARMING}', '{}');
-  scope['${WAITING}'] = (givenPost, givenAddress) => {
+  start(0, '${WARMING}', '{}', { default: () => undefined });
+  scope['${WAITING}'] = (givenPost, givenAddress, seed) => {
     post = givenPost;
     address = givenAddress;
-    lock();
-    return (what, a, b, c) => {
-      if (what === 'start') start(a, b, c);
-      else if (what === 'host-result') hostResult(a, b, c);
-      else woken();
+    lock(seed);
+    return (what, call, a, b, c) => {
+      if (what === 'start') start(call, a, b, c);
+      else if (what === 'host-result') hostResult(call, a, b, c);
+      else woken(call);
     };
   };
 }`;
 
 /**
- * Removes the program from a new context: a function that takes the two outgoing functions of the isolate and returns the
- * incoming one.
+ * Removes the program from a new context: a function that takes the two outgoing functions of the isolate and a seed of
+ * random values, and returns the incoming one.
  */
 export const EXTRACT_PROGRAM_SCRIPT = `(() => {
   const program = globalThis['${WAITING}'];

@@ -9,7 +9,7 @@ import type { makeFunctionContext } from './context.ts';
 import type { makeCryptoUtils } from './digests.ts';
 import type { makeEncodingUtils } from './encodings.ts';
 import type { makeOutcomeUtils } from './errors-and-response.ts';
-import type { HostBridgeLimits, makeHostBridge, PostToRunner } from './host-bridge.ts';
+import type { CallBridge, HostBridgeLimits, makeHostBridge, PostToRunner } from './host-bridge.ts';
 import type { makeStructuredClone } from './structured-clone.ts';
 import type { makeUrlClasses, UrlField, UrlParts } from './urls.ts';
 import type { makeWebhookVerifier } from './webhooks.ts';
@@ -35,8 +35,6 @@ export interface ProgramLimits extends HostBridgeLimits {
 export interface CallStartData {
   readonly kind: FunctionKind;
   readonly facts: CallContextData;
-  /** 32 random bytes as base64. */
-  readonly seed: string;
 }
 
 /** The outcome of a call, as its isolate reports it. The value or the body is separate. */
@@ -46,11 +44,20 @@ export type IsolateOutcome =
 
 /** The functions that the runner calls in the isolate: with strings, numbers, and the namespace of the author's module. */
 export interface IsolateProgram {
-  /** Removes dangerous globals: in each context, because V8 adds its own to every context, whatever the snapshot has. */
-  readonly lock: () => void;
-  readonly start: (namespace: { readonly default?: unknown }, job: string, input: string) => void;
-  readonly hostResult: (number: number, ok: boolean, text: string) => void;
-  readonly woken: () => void;
+  /**
+   * Removes dangerous globals: in each context, because V8 adds its own to every context, whatever the snapshot has. Begins the
+   * first call, to which the evaluation of the author's module belongs.
+   * @param seed 32 random bytes as base64
+   */
+  readonly lock: (seed: string) => void;
+  /** @param namespace of the author's module; only for the first call of a context */
+  readonly start: (call: number, job: string, input: string, namespace?: AuthorModule) => void;
+  readonly hostResult: (call: number, number: number, ok: boolean, text: string) => void;
+  readonly woken: (call: number) => void;
+}
+
+interface AuthorModule {
+  readonly default?: unknown;
 }
 
 /** Runs when the snapshot of new contexts is created. Its result is locked in each context, before any author code. */
@@ -71,22 +78,14 @@ export function makeIsolateProgram(
   const bodies = deps.makeBodyUtils(encodings);
   const values = deps.makeOutcomeUtils(bodies);
   const digests = deps.makeCryptoUtils(encodings);
-  const requesting = deps.makeHostBridge(post, values, limits);
+  const bridge = deps.makeHostBridge(post, values, limits);
   const webhooks = deps.makeWebhookVerifier(encodings, digests, values);
-  const contextOf = deps.makeFunctionContext(requesting, { encodings, bodies, values, webhooks }, limits.argumentBytes);
+  const contextOf = deps.makeFunctionContext({ encodings, bodies, values, webhooks }, limits.argumentBytes);
   const request = (text: string, base: string | null, field: UrlField | null, value: string): UrlParts | null => {
     const response = address(text, base === null ? '' : base, field === null ? '' : field, value);
     return response === '' ? null : (parse(response) as UrlParts);
   };
-  const given = [
-    values,
-    encodings,
-    bodies,
-    digests,
-    requesting,
-    deps.makeUrlClasses(request),
-    deps.makeStructuredClone(),
-  ];
+  const given = [values, encodings, bodies, digests, bridge, deps.makeUrlClasses(request), deps.makeStructuredClone()];
   const fix = (name: string, value: unknown): void => {
     defineProperty(scope, name, { value, writable: false, enumerable: false, configurable: false });
   };
@@ -105,7 +104,9 @@ export function makeIsolateProgram(
       if (name !== 'console') fix(name, value);
     }
   }
-  const lock = (): void => {
+  const lock = (seed: string): void => {
+    digests.seed(seed);
+    bridge.beginCall(1);
     // Code behind these would run outside of a call, wait in a thread, or compile code that no limit covers.
     for (const name of [
       'WebAssembly',
@@ -120,15 +121,15 @@ export function makeIsolateProgram(
     fix('console', ownConsole);
   };
 
-  const end = (ending: IsolateOutcome, text: string): void => post('done', 0, stringify(ending), text);
+  const end = (call: CallBridge, ending: IsolateOutcome, text: string): void => call.end(stringify(ending), text);
 
-  const fail = (thrown: unknown, kind: FunctionKind, index: number): void => {
+  const fail = (call: CallBridge, thrown: unknown, kind: FunctionKind, index: number): void => {
     const { message, stack, refusal } = values.describe(thrown);
-    if (refusal !== null && kind === 'beforeWrite') end({ kind: 'refusal', message, ...refusal, index }, '');
-    else end({ kind: 'error', message, stack }, '');
+    if (refusal !== null && kind === 'beforeWrite') end(call, { kind: 'refusal', message, ...refusal, index }, '');
+    else end(call, { kind: 'error', message, stack }, '');
   };
 
-  const endWith = async (value: unknown, kind: FunctionKind): Promise<void> => {
+  const endWith = async (call: CallBridge, value: unknown, kind: FunctionKind): Promise<void> => {
     if (kind === 'http') {
       const response = value === undefined ? { status: 204, headers: {}, body: null } : values.responseOf(value);
       if (response !== null) {
@@ -138,13 +139,13 @@ export function makeIsolateProgram(
         if (body !== null && body.length > limits.resultBytes) throw new RangeError('The body is longer than 5 MB');
         const isBase64 = body !== null && typeof body !== 'string';
         const text = isBase64 ? encodings.toBase64(body) : (body ?? '');
-        end({ kind: 'response', status, headers, hasBody: body !== null, isBase64 }, text);
+        end(call, { kind: 'response', status, headers, hasBody: body !== null, isBase64 }, text);
         return;
       }
     }
     const text = stringify(value) ?? 'null';
     if (text.length > limits.resultBytes) throw new RangeError('The result is longer than 5 MB');
-    end({ kind: 'value' }, text);
+    end(call, { kind: 'value' }, text);
   };
 
   /** JSON of a hook's result, which must be a document. */
@@ -157,20 +158,17 @@ export function makeIsolateProgram(
 
   type Called = (input: unknown, ctx: object) => unknown;
 
-  const run = async (
-    namespace: { readonly default?: unknown },
-    { kind, facts, seed }: CallStartData,
-    inputText: string,
-  ): Promise<void> => {
+  let loaded: AuthorModule = {};
+
+  const run = async (call: CallBridge, { kind, facts }: CallStartData, inputText: string): Promise<void> => {
     let index = 0;
     try {
-      digests.seed(seed);
-      const called = namespace.default;
+      const called = loaded.default;
       if (typeof called !== 'function') throw new TypeError('The default export is not a function');
       const input: unknown = parse(inputText);
-      const ctx = contextOf(facts);
+      const ctx = contextOf(facts, call);
       if (kind !== 'beforeWrite' || !isArray(input)) {
-        await endWith(await (called as Called)(input, ctx), kind);
+        await endWith(call, await (called as Called)(input, ctx), kind);
         return;
       }
       // Serialized one by one: the code may change the result for one element during the next one.
@@ -182,18 +180,26 @@ export function makeIsolateProgram(
         results += `${index === 0 ? '' : ','}${result === undefined || isDeletion ? 'null' : asDocument(result)}`;
         if (results.length > limits.resultBytes) throw new RangeError('The result is longer than 5 MB');
       }
-      end({ kind: 'value' }, `${results}]`);
+      end(call, { kind: 'value' }, `${results}]`);
     } catch (error) {
-      fail(error, kind, index);
+      fail(call, error, kind, index);
     }
   };
 
   return freeze({
     lock,
-    start: (namespace: { readonly default?: unknown }, job: string, input: string): void => {
-      run(namespace, parse(job) as CallStartData, input);
+    start: (number: number, job: string, input: string, namespace?: AuthorModule): void => {
+      if (namespace !== undefined) loaded = namespace;
+      const current = bridge.current();
+      run(current.call === number ? current : bridge.beginCall(number), parse(job) as CallStartData, input);
     },
-    hostResult: requesting.hostResult,
-    woken: requesting.woken,
+    hostResult: (number: number, query: number, ok: boolean, text: string): void => {
+      const current = bridge.current();
+      if (current.call === number) current.hostResult(query, ok, text);
+    },
+    woken: (number: number): void => {
+      const current = bridge.current();
+      if (current.call === number) current.woken();
+    },
   });
 }

@@ -6,7 +6,7 @@ import type { CallContextData } from '../sandbox.ts';
 import type { BodyUtils, OutgoingBody } from './bodies.ts';
 import type { EncodingUtils } from './encodings.ts';
 import type { OutcomeUtils } from './errors-and-response.ts';
-import type { HostBridge } from './host-bridge.ts';
+import type { CallBridge } from './host-bridge.ts';
 import type { WebhookVerifier } from './webhooks.ts';
 
 /** The parameters of a context. */
@@ -18,19 +18,17 @@ export interface ContextDeps {
 }
 
 /**
- * Creates the frozen `ctx` of a call. Runs in an isolate, before any author code.
+ * Creates a function that makes the frozen `ctx` of a call. Runs in an isolate, before any author code.
  * @param maxBytes of a stream body
  */
 export function makeFunctionContext(
-  requesting: HostBridge,
   { encodings, bodies, values, webhooks }: ContextDeps,
   maxBytes: number,
-): (facts: CallContextData) => object {
+): (facts: CallContextData, bridge: Pick<CallBridge, 'request' | 'log'>) => object {
   const { freeze, create, keys } = Object;
   const { isArray } = Array;
   const Dates = Date;
   const { parse } = JSON;
-  const { request } = requesting;
   const { fromBase64, toBase64, text: decode } = encodings;
 
   interface ListOptions {
@@ -59,45 +57,6 @@ export function makeFunctionContext(
     return (async () => send(sent(await bodies.collect(body, maxBytes))))();
   };
 
-  const documents = (collection: unknown) =>
-    freeze({
-      list: ({ filter, sort, limit, cursor, fields }: ListOptions = {}) =>
-        request('documents.list', { collection, filter, sort: commas(sort), limit, cursor, fields: commas(fields) }),
-      get: (id: unknown) => request('documents.get', { collection, id }),
-      count: (filter?: unknown) => request('documents.count', { collection, filter }),
-      create: (document: unknown) => request('documents.create', { collection, document }),
-      replace: (id: unknown, document: unknown, { ifMatch }: WriteOptions = {}) =>
-        request('documents.replace', { collection, id, document, ifMatch }),
-      patch: (id: unknown, changes: unknown, { ifMatch }: WriteOptions = {}) =>
-        request('documents.patch', { collection, id, changes, ifMatch }),
-      update: (id: unknown, operators: unknown, { ifMatch }: WriteOptions = {}) =>
-        request('documents.update', { collection, id, operators, ifMatch }),
-      remove: async (id: unknown, { ifMatch }: WriteOptions = {}) => {
-        await request('documents.remove', { collection, id, ifMatch });
-      },
-    });
-
-  const files = freeze({
-    get: (id: unknown) => request('files.get', { id }),
-    text: (id: unknown) => request('files.text', { id }),
-    bytes: async (id: unknown) => fromBase64((await request('files.bytes', { id })) as string),
-    create: async ({
-      name,
-      type,
-      body,
-    }: {
-      readonly name?: unknown;
-      readonly type?: unknown;
-      readonly body?: unknown;
-    }) => {
-      const known = type ?? bodies.typeOf(body) ?? undefined;
-      return withBody(body ?? '', (taken) => request('files.create', { name, type: known, ...taken }));
-    },
-    remove: async (id: unknown) => {
-      await request('files.remove', { id });
-    },
-  });
-
   interface FetchOptions {
     readonly method?: unknown;
     readonly headers?: unknown;
@@ -109,49 +68,88 @@ export function makeFunctionContext(
     readonly headers: Readonly<Record<string, string>>;
     readonly base64: string;
   }
-  const call = async (url: unknown, { method, headers, body, timeoutMs }: FetchOptions = {}) => {
-    const given = headers === undefined ? undefined : values.headersOf(headers);
-    const argument = { url: `${url}`, method, headers: given, timeoutMs };
-    const response = (await withBody(body, (taken) => request('fetch', { ...argument, ...taken }))) as FetchResult;
-    const bytes = () => fromBase64(response.base64);
-    const text = () => decode(bytes());
-    return freeze({
-      status: response.status,
-      ok: response.status >= 200 && response.status < 300,
-      headers: freeze(response.headers),
-      bytes: async () => bytes(),
-      text: async () => text(),
-      json: async () => parse(text()) as unknown,
-    });
-  };
-
   interface HmacOptions {
     readonly encoding?: unknown;
     readonly key?: unknown;
   }
-  const hmac = (secret: unknown, text: unknown, given: unknown = {}) => {
-    const { encoding, key }: HmacOptions = typeof given === 'object' && given !== null ? given : { encoding: given };
-    return request('hmac', { secret, text: `${text}`, encoding, key });
-  };
-
-  const schedule = (name: unknown, input: unknown = null, given: { after?: unknown; at?: unknown } = {}) => {
-    const at = given.at instanceof Dates ? given.at.toISOString() : given.at;
-    return request('schedule', { name, input, after: given.after, at });
-  };
-
   const frozen = (value: unknown): unknown => {
     if (typeof value !== 'object' || value === null) return value;
     for (const key of keys(value)) frozen((value as Record<string, unknown>)[key]);
     return freeze(value);
   };
 
-  const line =
-    (level: 'info' | 'warn' | 'error') =>
-    (...given: unknown[]): void =>
-      requesting.log(level, given);
-  const log = freeze({ info: line('info'), warn: line('warn'), error: line('error') });
+  return ({ principal, run, secrets }, { request, log }) => {
+    const documents = (collection: unknown) =>
+      freeze({
+        list: ({ filter, sort, limit, cursor, fields }: ListOptions = {}) =>
+          request('documents.list', { collection, filter, sort: commas(sort), limit, cursor, fields: commas(fields) }),
+        get: (id: unknown) => request('documents.get', { collection, id }),
+        count: (filter?: unknown) => request('documents.count', { collection, filter }),
+        create: (document: unknown) => request('documents.create', { collection, document }),
+        replace: (id: unknown, document: unknown, { ifMatch }: WriteOptions = {}) =>
+          request('documents.replace', { collection, id, document, ifMatch }),
+        patch: (id: unknown, changes: unknown, { ifMatch }: WriteOptions = {}) =>
+          request('documents.patch', { collection, id, changes, ifMatch }),
+        update: (id: unknown, operators: unknown, { ifMatch }: WriteOptions = {}) =>
+          request('documents.update', { collection, id, operators, ifMatch }),
+        remove: async (id: unknown, { ifMatch }: WriteOptions = {}) => {
+          await request('documents.remove', { collection, id, ifMatch });
+        },
+      });
 
-  return ({ principal, run, secrets }) => {
+    const files = freeze({
+      get: (id: unknown) => request('files.get', { id }),
+      text: (id: unknown) => request('files.text', { id }),
+      bytes: async (id: unknown) => fromBase64((await request('files.bytes', { id })) as string),
+      create: async ({
+        name,
+        type,
+        body,
+      }: {
+        readonly name?: unknown;
+        readonly type?: unknown;
+        readonly body?: unknown;
+      }) => {
+        const known = type ?? bodies.typeOf(body) ?? undefined;
+        return withBody(body ?? '', (taken) => request('files.create', { name, type: known, ...taken }));
+      },
+      remove: async (id: unknown) => {
+        await request('files.remove', { id });
+      },
+    });
+
+    const call = async (url: unknown, { method, headers, body, timeoutMs }: FetchOptions = {}) => {
+      const given = headers === undefined ? undefined : values.headersOf(headers);
+      const argument = { url: `${url}`, method, headers: given, timeoutMs };
+      const response = (await withBody(body, (taken) => request('fetch', { ...argument, ...taken }))) as FetchResult;
+      const bytes = () => fromBase64(response.base64);
+      const text = () => decode(bytes());
+      return freeze({
+        status: response.status,
+        ok: response.status >= 200 && response.status < 300,
+        headers: freeze(response.headers),
+        bytes: async () => bytes(),
+        text: async () => text(),
+        json: async () => parse(text()) as unknown,
+      });
+    };
+
+    const hmac = (secret: unknown, text: unknown, given: unknown = {}) => {
+      const { encoding, key }: HmacOptions = typeof given === 'object' && given !== null ? given : { encoding: given };
+      return request('hmac', { secret, text: `${text}`, encoding, key });
+    };
+
+    const schedule = (name: unknown, input: unknown = null, given: { after?: unknown; at?: unknown } = {}) => {
+      const at = given.at instanceof Dates ? given.at.toISOString() : given.at;
+      return request('schedule', { name, input, after: given.after, at });
+    };
+
+    const line =
+      (level: 'info' | 'warn' | 'error') =>
+      (...given: unknown[]): void =>
+        log(level, given);
+    const ownLog = freeze({ info: line('info'), warn: line('warn'), error: line('error') });
+
     const own: Record<string, string> = create(null);
     for (const name of keys(secrets)) own[name] = secrets[name] ?? '';
     return freeze({
@@ -163,7 +161,7 @@ export function makeFunctionContext(
       webhooks: webhooks.of(own),
       schedule,
       secrets: freeze(own),
-      log,
+      log: ownLog,
       principal: frozen(principal),
       run: frozen(run),
       now: () => new Dates(),

@@ -1,12 +1,12 @@
 /**
- * `crypto` inside an isolate: SHA-256, and random bytes derived from a seed that the host gives each call. Sent to the isolate as
+ * `crypto` inside an isolate: SHA-256, and random bytes derived from a seed that the host gives each context. Sent to the isolate as
  * text, so it references nothing outside itself.
  */
 import type { EncodingUtils } from './encodings.ts';
 
 export interface CryptoUtils {
   readonly globals: Readonly<Record<string, unknown>>;
-  /** Sets the seed of the call, 32 random bytes as base64. Required for random values. */
+  /** Sets the seed of the context, 32 random bytes as base64. Required for random values. */
   readonly seed: (base64: string) => void;
   /** HMAC-SHA-256 of bytes. */
   readonly hmac: (key: Uint8Array, bytes: Uint8Array) => Uint8Array;
@@ -111,7 +111,7 @@ export function makeCryptoUtils(encodings: EncodingUtils): CryptoUtils {
   let created = 0;
   /** The next 32 random bytes: the digest of the seed and a counter. */
   const nextBlock = (): Uint8Array => {
-    if (seed === '') throw new TypeError('Random values are available only during a call');
+    if (seed === '') throw new TypeError('Random values have no seed yet');
     key ??= fromBase64(seed);
     const block = new Bytes(40);
     for (let index = 0; index < 32; index += 1) block[index] = key[index] ?? 0;

@@ -4,15 +4,19 @@
  */
 import type { RunnerCall } from './runner-call.ts';
 
-interface Entry {
+export interface IsolateEntry {
+  /** Null while a context is prepared: no author code runs then. */
   readonly call: RunnerCall | null;
-  readonly run: () => Promise<unknown>;
+  /** Runs first, without author code: its time is not that of the call. Null if there is nothing to do. */
+  readonly prepare?: () => Promise<void> | null;
+  /** Null if there is nothing to do. */
+  readonly run: () => Promise<unknown> | null;
+  /** @param error what `prepare` or `run` threw, undefined if they did not throw */
   readonly ended: (error: unknown) => void;
 }
 
 /** The running entry. */
 export interface RunningEntry {
-  /** Null while a context is prepared: no author code runs then. */
   readonly call: RunnerCall | null;
   /** `cpuTime` of the isolate at its start. */
   readonly cpuAt: bigint;
@@ -23,7 +27,8 @@ export interface RunningEntry {
 export class IsolateMutex {
   readonly #cpuTime: () => bigint;
   readonly #onIdle: () => void;
-  #waiting: Entry[] = [];
+  #waiting: IsolateEntry[] = [];
+  #isDraining = false;
   current: RunningEntry | null = null;
 
   /**
@@ -39,31 +44,36 @@ export class IsolateMutex {
     return this.#waiting.length;
   }
 
-  /**
-   * Runs after the entries before it; immediately if there are none.
-   * @returns what `run` threw, undefined if it did not throw
-   */
-  enter(call: RunnerCall | null, run: () => Promise<unknown>): Promise<unknown> {
-    return new Promise((resolve) => {
-      this.#waiting.push({ call, run, ended: resolve });
-      if (this.current === null) this.#drain();
-    });
+  /** Runs after the entries before it; immediately if there are none. */
+  enter(entry: IsolateEntry): void {
+    this.#waiting.push(entry);
+    if (!this.#isDraining) this.#drain();
   }
 
   async #drain(): Promise<void> {
+    this.#isDraining = true;
     for (let entry = this.#waiting.shift(); entry !== undefined; entry = this.#waiting.shift()) {
-      const cpuAt = this.#cpuTime();
-      this.current = { call: entry.call, cpuAt, startedAt: performance.now() };
       let failure: unknown;
       try {
-        await entry.run();
+        this.current = this.#begin(null);
+        const preparing = entry.prepare?.() ?? null;
+        if (preparing !== null) await preparing;
+        this.current = this.#begin(entry.call);
+        const running = entry.run();
+        if (running !== null) await running;
       } catch (error) {
         failure = error ?? new Error('The isolate failed');
       }
-      if (entry.call !== null) entry.call.cpu += this.#cpuTime() - cpuAt;
+      const { call, cpuAt } = this.current ?? this.#begin(null);
+      if (call !== null) call.cpu += this.#cpuTime() - cpuAt;
       this.current = null;
       entry.ended(failure);
     }
+    this.#isDraining = false;
     this.#onIdle();
+  }
+
+  #begin(call: RunnerCall | null): RunningEntry {
+    return { call, cpuAt: this.#cpuTime(), startedAt: performance.now() };
   }
 }

@@ -1,5 +1,7 @@
-/** The isolates of the runner: one per bundle, the least recently used replaced first, and the limits of running code. */
-
+/**
+ * The isolates of the runner: one for each bundle and group of calls that share contexts, the least recently used replaced first.
+ * Also the limits of running code.
+ */
 import type { BundleFiles } from './modules.ts';
 import { BundleIsolate } from './plugin-isolate.ts';
 import type { RunnerCall, SendFrame } from './runner-call.ts';
@@ -27,7 +29,7 @@ interface Seen {
 
 export class IsolatePool {
   readonly #send: SendFrame;
-  /** By bundle and heap size; the most recently used last. */
+  /** By heap size, group and bundle; the most recently used last. */
   readonly #byKey = new Map<string, BundleIsolate>();
   /** All in which code may run, including those that accept no more calls. */
   readonly #live = new Set<BundleIsolate>();
@@ -45,10 +47,9 @@ export class IsolatePool {
   }
 
   call(call: RunnerCall, bundle: string, files: BundleFiles): void {
-    const { limits, file } = call.message;
-    const key = `${limits.heapMb} ${bundle}`;
-    let isolate = this.#byKey.get(key);
-    if (isolate === undefined) isolate = this.#make(key, files, file, limits.heapMb);
+    const { limits, group } = call.message;
+    const key = `${limits.heapMb} ${JSON.stringify(group)} ${bundle}`;
+    const isolate = this.#byKey.get(key) ?? this.#make(key, call, files);
     this.#byKey.delete(key);
     this.#byKey.set(key, isolate);
     this.#quiet = 0;
@@ -61,22 +62,23 @@ export class IsolatePool {
     for (const [key, isolate] of [...this.#byKey]) if (key.endsWith(` ${bundle}`)) isolate.retire();
   }
 
-  #make(key: string, files: BundleFiles, file: string, heapMb: number): BundleIsolate {
+  #make(key: string, { message }: RunnerCall, files: BundleFiles): BundleIsolate {
     if (this.#byKey.size >= MAX_ISOLATES) {
       this.#longestUnused()?.retire();
     }
-    const isolate: BundleIsolate = new BundleIsolate(
+    const isolate: BundleIsolate = new BundleIsolate({
       files,
-      file,
-      heapMb,
-      () => {
+      file: message.file,
+      heapMb: message.limits.heapMb,
+      reusesContexts: message.group !== null,
+      onGone: () => {
         if (this.#byKey.get(key) === isolate) this.#byKey.delete(key);
       },
-      () => {
+      onCatastrophe: () => {
         const call = isolate.running?.call ?? isolate.isStuck;
         if (call !== null) this.#send({ type: 'wedged', call: call.message.call, why: 'memory' });
       },
-    );
+    });
     this.#live.add(isolate);
     return isolate;
   }
@@ -85,10 +87,13 @@ export class IsolatePool {
     return [...this.#byKey.values()].find((each) => !each.isBusy);
   }
 
-  /** Prepared contexts, and remains of used ones, must not hold memory for long. */
+  /** Idle contexts, and remains of used ones, must not hold memory for long. */
   #retireIdle(): void {
     const since = performance.now() - UNUSED_MS;
-    for (const isolate of [...this.#byKey.values()]) if (!isolate.isBusy && isolate.usedAt < since) isolate.retire();
+    for (const isolate of [...this.#byKey.values()]) {
+      if (!isolate.isBusy && isolate.usedAt < since) isolate.retire();
+      else isolate.releaseUnused();
+    }
   }
 
   /** Ends calls that have used up their CPU time, and reports long-running ones to the server. */

@@ -1,33 +1,21 @@
 /**
- * One isolate with the code of one bundle. Every call gets its own context, created in advance and never reused; after a number
- * of them a new isolate replaces this one.
+ * One isolate with the code of one bundle, in which calls share contexts or have one each. After a number of contexts, or when
+ * too much of its memory is in use, a new isolate replaces it.
  */
 import { setFlagsFromString } from 'node:v8';
-import ivm, { type Context, type Dereference, type Module, type Reference } from 'isolated-vm';
-import { BOOT_SCRIPT, BOOT_SCRIPT_NAME, EXTRACT_PROGRAM_SCRIPT } from '../isolate/boot-script.ts';
+import ivm from 'isolated-vm';
+import { BOOT_SCRIPT, BOOT_SCRIPT_NAME } from '../isolate/boot-script.ts';
+import type { BundleContext } from './bundle-context.ts';
+import { ContextPool } from './context-pool.ts';
 import { IsolateMutex } from './isolate-mutex.ts';
-import {
-  type BundleFiles,
-  type CompiledCode,
-  compileModuleGraph,
-  linkModuleGraph,
-  type ModuleGraph,
-} from './modules.ts';
+import type { BundleFiles } from './modules.ts';
 import type { RunnerCall } from './runner-call.ts';
-import { parseUrlParts } from './url.ts';
 
 /** Contexts per isolate before it is replaced: about 200 kB of each remain allocated until then. */
 const MAX_CONTEXTS = 100;
-/** Share of the heap in use above which the isolate is replaced. */
-const FULL = 0.6;
-/** Contexts between two heap checks. */
-const LOOK_EVERY = 20;
-/** Prepared contexts for each called file, and in total. */
-const READY_EACH = 2;
-const READY_ALL = 6;
 /** Milliseconds after which contexts are created in advance although calls are running. */
 const REFILL_MS = 10;
-/** Megabytes for the contexts of concurrent calls, in addition to the limit of one call. */
+/** Megabytes for contexts and what calls leave in them, in addition to the limit of one call. */
 const CONTEXTS_MB = 48;
 
 /**
@@ -40,33 +28,27 @@ const FIRST_COLLECTION_MB = 32;
 /** A context with the bootstrap program, from which all contexts are created. */
 let snapshot: ivm.ExternalCopy<ArrayBuffer> | null = null;
 
-/** The parameters of an isolate. */
-type Given = string | number | boolean | Dereference<unknown>;
-
-/** A context in which no author code has run yet. */
-interface Prepared {
+export interface BundleIsolateOptions {
+  readonly files: BundleFiles;
+  /** The file of the first call. */
   readonly file: string;
-  readonly context: Context;
-  readonly graph: ModuleGraph;
-  readonly root: Module;
-  readonly receive: Reference;
-  /** The call that owns the context; it receives posted messages. */
-  readonly owner: { call: RunnerCall | null };
-  isReleased: boolean;
+  /** Megabytes of heap that a call may use. */
+  readonly heapMb: number;
+  /** Whether a context serves further calls. */
+  readonly reusesContexts: boolean;
+  /** It accepts no more calls: create another one. */
+  readonly onGone: () => void;
+  readonly onCatastrophe: () => void;
 }
 
 export class BundleIsolate {
   readonly #isolate: ivm.Isolate;
-  readonly #files: BundleFiles;
-  readonly #code: CompiledCode = new Map();
+  readonly #contexts: ContextPool;
   readonly #entries: IsolateMutex;
-  readonly #ready: Prepared[] = [];
   readonly #calls = new Set<RunnerCall>();
   readonly #onGone: () => void;
   /** Time of the last call, by `performance.now()`. */
   usedAt = performance.now();
-  #take: ivm.Script | null = null;
-  #created = 0;
   #lastCpu = 0n;
   #requested: string;
   #later: NodeJS.Timeout | null = null;
@@ -75,18 +57,14 @@ export class BundleIsolate {
   /** Ends the guilty call. */
   #verdict: (() => void) | null = null;
 
-  /**
-   * @param heapMb megabytes of heap that a call may use
-   * @param onGone it accepts no more calls: create another one
-   */
-  constructor(files: BundleFiles, file: string, heapMb: number, onGone: () => void, onCatastrophe: () => void) {
-    this.#files = files;
+  constructor({ files, file, heapMb, reusesContexts, onGone, onCatastrophe }: BundleIsolateOptions) {
     this.#requested = file;
     this.#onGone = onGone;
     if (snapshot === null) setFlagsFromString(`--initial-old-space-size=${FIRST_COLLECTION_MB}`);
     snapshot ??= ivm.Isolate.createSnapshot([{ code: BOOT_SCRIPT, filename: BOOT_SCRIPT_NAME }]);
     const memoryLimit = heapMb + CONTEXTS_MB;
     this.#isolate = new ivm.Isolate({ memoryLimit, snapshot, onCatastrophicError: onCatastrophe });
+    this.#contexts = new ContextPool(this.#isolate, files, reusesContexts);
     this.#entries = new IsolateMutex(
       () => this.#cpuTime(),
       () => this.#idle(),
@@ -120,49 +98,33 @@ export class BundleIsolate {
     this.#calls.add(call);
     const { file } = call.message;
     this.#requested = file;
-    const at = this.#ready.findIndex((prepared) => prepared.file === file);
-    const prepared = at === -1 ? undefined : this.#ready.splice(at, 1)[0];
-    if (prepared !== undefined) {
-      this.#begin(call, prepared);
-      return;
-    }
-    let created: Prepared | null = null;
-    this.#entries
-      .enter(null, async () => {
-        created = await this.#prepare(file);
-      })
-      .then((error) => {
-        if (this.#isGone) return;
-        if (this.#isolate.isDisposed)
-          this.#die(call, 'function-out-of-memory', 'The function does not fit into its memory');
-        else if (created === null) call.failWith(error, false);
-        else this.#begin(call, created);
-      });
-  }
-
-  #begin(call: RunnerCall, prepared: Prepared): void {
-    prepared.owner.call = call;
-    let left = false;
+    let context: BundleContext | null = null;
+    let hasLeft = false;
     const isMine = () => this.#entries.current?.call === call;
-    const enter = (run: () => Promise<unknown>, atStart = false) => {
-      this.#entries
-        .enter(call, async () => {
-          if (!call.hasEnded && !this.#isGone) await run();
-        })
-        .then((error) => this.#entered(call, error, atStart))
-        .then(() => {
-          if (left) this.#release(prepared);
-        });
+    const canRun = () => !call.hasEnded && !this.#isGone;
+    const giveBack = () => {
+      if (context !== null) this.#giveBack(context);
+      context = null;
     };
-    const receive = (...given: Given[]) => prepared.receive.apply(undefined, given);
+    const enter = (run: (context: BundleContext) => Promise<unknown>, prepare?: () => Promise<void> | null) =>
+      this.#entries.enter({
+        call,
+        ...(prepare && { prepare }),
+        run: () => (canRun() && context !== null ? run(context) : null),
+        ended: (error) => {
+          this.#entered(call, context, error);
+          if (hasLeft) giveBack();
+        },
+      });
     call.attach({
-      response: (number, ok, text) => enter(() => receive('host-result', number, ok, text)),
-      woken: () => enter(() => receive('woken')),
-      leave: () => {
-        left = true;
+      response: (number, ok, text) => enter((own) => own.respond(number, ok, text)),
+      woken: () => enter((own) => own.wake()),
+      leave: (isClear) => {
+        hasLeft = true;
         this.#calls.delete(call);
+        if (!isClear && context !== null) context.isUnclear = true;
         if (isMine()) return;
-        this.#release(prepared);
+        giveBack();
         if (this.#entries.current === null) this.#idle();
       },
       interrupt: (why) => {
@@ -171,25 +133,46 @@ export class BundleIsolate {
       },
       cpuUnderWay: () => (isMine() ? this.#cpuUnderWay() : 0n),
     });
-    enter(async () => {
-      await prepared.root.evaluate();
-      await receive('start', prepared.root.namespace.derefInto({ release: true }), call.job(), call.input).catch(
-        (error: unknown) => {
-          // Unhandled rejections arrive here too. They do not matter: the end of the function is posted.
-          if (this.#isolate.isDisposed) throw error;
-        },
-      );
-    }, true);
+    enter(
+      (own) => own.begin(call),
+      () => {
+        if (!canRun()) return null;
+        context = this.#contexts.take(file);
+        return context === null
+          ? this.#contexts.create(file).then((created) => {
+              context = created;
+            })
+          : null;
+      },
+    );
   }
 
-  #entered(call: RunnerCall, error: unknown, atStart: boolean): void {
+  #entered(call: RunnerCall, context: BundleContext | null, error: unknown): void {
     if (this.#isGone) {
       this.#verdict?.();
       return;
     }
     if (this.#isolate.isDisposed) {
-      this.#die(call, 'function-out-of-memory', call.overMemory);
-    } else if (atStart && error !== undefined) call.failWith(error, true);
+      const message = context === null ? 'The function does not fit into its memory' : call.overMemory;
+      this.#die(call, 'function-out-of-memory', message);
+    } else if (error !== undefined) {
+      // Also an unhandled rejection: the call goes on, as the end of the function is posted.
+      if (context !== null) context.isUnclear = true;
+      if (!context?.isEvaluated) call.failWith(error, context !== null);
+    }
+  }
+
+  /** A call has left, and none of its code runs. */
+  #giveBack(context: BundleContext): void {
+    this.#contexts.giveBack(context);
+    if (this.#contexts.created >= MAX_CONTEXTS || this.#isFull()) this.retire();
+  }
+
+  /** Whether what calls left in it would take from the memory of the next one. Takes about 5 µs. */
+  #isFull(): boolean {
+    if (this.#isGone || this.#entries.current !== null) return false;
+    const { used_heap_size: heap, externally_allocated_size: outside } = this.#isolate.getHeapStatisticsSync();
+    return heap + outside > CONTEXTS_MB * 1_048_576;
   }
 
   /**
@@ -210,7 +193,7 @@ export class BundleIsolate {
       if (call !== guilty)
         call.fail('function-runtime-restarted', 'Another call of the plugin ended the isolate of this call');
     }
-    this.#ready.length = 0;
+    this.#contexts.clear();
   }
 
   /** Whether an entry still runs although the isolate is disposed of: V8 could not stop it. */
@@ -231,12 +214,17 @@ export class BundleIsolate {
     this.#idle();
   }
 
+  /** Releases contexts that were not used for a while. */
+  releaseUnused(): void {
+    if (!this.#isGone) this.#contexts.releaseUnused();
+  }
+
   #idle(): void {
     if (this.#isGone || this.#entries.current !== null || this.#entries.length > 0) return;
     if (this.#isRetired) {
       if (this.#calls.size > 0) return;
       this.#isGone = true;
-      this.#ready.length = 0;
+      this.#contexts.clear();
       this.#isolate.dispose();
       return;
     }
@@ -251,50 +239,7 @@ export class BundleIsolate {
     this.#later = null;
     if (this.#isGone || this.#isRetired || this.#entries.current !== null || this.#entries.length > 0) return;
     const file = this.#requested;
-    if (this.#ready.filter((prepared) => prepared.file === file).length >= READY_EACH) return;
-    this.#entries.enter(null, async () => {
-      this.#ready.push(await this.#prepare(file));
-      if (this.#ready.length > READY_ALL) this.#release(this.#ready.shift());
-    });
-  }
-
-  /**
-   * Creates a context. No author code runs here, so it is created in this thread: each round trip to another thread costs at
-   * least a tenth of a millisecond of CPU.
-   */
-  async #prepare(file: string): Promise<Prepared> {
-    const graph = await compileModuleGraph(this.#isolate, this.#files, file, this.#code);
-    this.#take ??= this.#isolate.compileScriptSync(EXTRACT_PROGRAM_SCRIPT, { filename: BOOT_SCRIPT_NAME });
-    const context = this.#isolate.createContextSync();
-    const owner: Prepared['owner'] = { call: null };
-    const receive = (...texts: unknown[]) => owner.call?.receive(texts[0], texts[1], texts[2], texts[3]);
-    const post = new ivm.Callback(receive, { ignored: true });
-    const make: Reference = this.#take.runSync(context, { reference: true });
-    const args = [post, new ivm.Callback(parseUrlParts)];
-    const entry: Prepared['receive'] = make.applySync(undefined, args, { result: { reference: true } });
-    make.release();
-    const root = linkModuleGraph(context, this.#files, graph, file);
-    await this.#count();
-    return { file, context, graph, root, receive: entry, owner, isReleased: false };
-  }
-
-  async #count(): Promise<void> {
-    this.#created += 1;
-    const isFull =
-      this.#created % LOOK_EVERY === 0 &&
-      (await this.#isolate
-        .getHeapStatistics()
-        .then((heap) => heap.used_heap_size + heap.externally_allocated_size > FULL * heap.heap_size_limit));
-    if (this.#created >= MAX_CONTEXTS || isFull) setImmediate(() => this.retire());
-  }
-
-  #release(prepared: Prepared | undefined): void {
-    if (prepared === undefined || prepared.isReleased) return;
-    prepared.owner.call = null;
-    prepared.isReleased = true;
-    if (this.#isolate.isDisposed) return;
-    prepared.receive.release();
-    for (const module of prepared.graph.values()) module.release();
-    prepared.context.release();
+    if (!this.#contexts.isShortOf(file)) return;
+    this.#entries.enter({ call: null, run: () => this.#contexts.createInAdvance(file), ended: () => undefined });
   }
 }

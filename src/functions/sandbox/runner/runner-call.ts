@@ -1,5 +1,4 @@
 /** One call in the runner: forwards operations and log lines to the server, measures its time, and ends exactly once. */
-import { randomBytes } from 'node:crypto';
 import {
   MAX_ARGUMENT_BYTES,
   MAX_LOG_BYTES,
@@ -17,8 +16,11 @@ export type SendFrame = (head: object, body?: string) => void;
 export interface CallControl {
   readonly response: (number: number, ok: boolean, text: string) => void;
   readonly woken: () => void;
-  /** The call has ended: no more code may run for it. */
-  readonly leave: () => void;
+  /**
+   * The call has ended: no more code may run for it.
+   * @param isClear whether its context may serve further calls
+   */
+  readonly leave: (isClear: boolean) => void;
   /** The call has used up its time: end it, and its running code. */
   readonly interrupt: (why: string) => void;
   /** Nanoseconds of CPU of the running entry of this call. */
@@ -55,7 +57,7 @@ export class RunnerCall {
   /** Start data of the bootstrap program, as JSON. */
   job(): string {
     const { kind, facts } = this.message;
-    return JSON.stringify({ kind, facts, seed: randomBytes(32).toString('base64') });
+    return JSON.stringify({ kind, facts });
   }
 
   attach(entry: CallControl): void {
@@ -143,7 +145,7 @@ export class RunnerCall {
     const cpuMs = Number((this.cpu + (this.#entry?.cpuUnderWay() ?? 0n)) / 1_000n) / 1_000;
     this.close();
     this.#send({ type: 'result', call: this.message.call, cpuMs, outcome }, body);
-    this.#entry?.leave();
+    this.#entry?.leave(outcome.kind !== 'error' || outcome.code === 'function-failed');
   }
 }
 

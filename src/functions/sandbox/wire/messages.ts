@@ -28,6 +28,8 @@ export type ServerMessage =
       readonly type: 'call';
       readonly call: string;
       readonly bundle: string;
+      /** Calls of the same group share contexts; null for a context of its own. */
+      readonly group: string | null;
       readonly file: string;
       readonly kind: FunctionKind;
       readonly facts: CallContextData;

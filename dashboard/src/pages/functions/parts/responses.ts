@@ -22,6 +22,8 @@ export interface Plugin {
   readonly source: 'folder' | 'database';
   readonly version: string;
   readonly enabled: boolean;
+  /** Whether calls of the active version share contexts or have one each; null if none is active. */
+  readonly isolation: 'plugin' | 'call' | null;
   readonly diagnostics: readonly string[];
   readonly functions: readonly PluginFunction[];
 }
