@@ -5,6 +5,7 @@
  */
 import { missingNativeBinding } from './requirements.ts';
 import './fastify-types.ts';
+import { flushCompileCache } from 'node:module';
 import { setFlagsFromString } from 'node:v8';
 import pino, { type Logger } from 'pino';
 import { ANONYMOUS } from './auth/identity/principal.ts';
@@ -123,6 +124,8 @@ async function serveParts(
   for (const line of databaseWarnings({ ...about, authenticated: mongo.authenticated, production })) log.warn(line);
   const reported = { ...about, url: `${url}${server.basePath}`, config, note: auth.leftBehind };
   print(startupSummary({ ...reported, setUp, open: isOpen(policies) }));
+  // Node would write it at the end only, which a killed program does not reach.
+  flushCompileCache();
   try {
     const reason = await Promise.race([stopping, ...(embedded ? [lost(embedded, stopping)] : [])]);
     log.info(`${reason}, closing`);

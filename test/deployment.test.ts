@@ -94,7 +94,7 @@ t.test('the image does not run as root and contains only its sources', async (t)
 });
 
 t.test('commands for operators are a part of the program, since the image has nothing else', async (t) => {
-  t.match(read('Dockerfile'), /CMD \["node", "--enable-source-maps", "dist\/main\.js"\]/);
+  t.match(read('Dockerfile'), /CMD \["node", "--enable-source-maps", "--max-semi-space-size=16", "dist\/main\.js"\]/);
   t.match(read('Dockerfile'), /\nRUN ln -s \/app\/dist\/main\.js \/usr\/local\/bin\/millrace\n/);
   for (const [command, run] of Object.entries({ admin, 'signing-keys': signingKeys, files })) {
     t.ok(isCommand(command), command);

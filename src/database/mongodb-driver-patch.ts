@@ -7,7 +7,8 @@
  * command like any other whose connection was lost.
  */
 import type { EventEmitter } from 'node:events';
-import { createRequire } from 'node:module';
+// @ts-expect-error: the driver exports neither the class nor its types.
+import { Connection as DriverConnection } from 'mongodb/lib/cmap/connection.js';
 
 /** The used part of the driver's class for a connection. */
 interface Connection {
@@ -16,11 +17,7 @@ interface Connection {
   cleanup(error: Error): void;
 }
 
-// The driver does not export the class.
-const { Connection }: { Connection: { prototype: Connection } } = createRequire(import.meta.url)(
-  'mongodb/lib/cmap/connection.js',
-);
-const { prototype } = Connection;
+const { prototype }: { prototype: Connection } = DriverConnection;
 const { cleanup } = prototype;
 prototype.cleanup = function (error) {
   cleanup.call(this, error);
