@@ -8,7 +8,7 @@ import { withTimeout } from '../../lib/concurrency/deadline.ts';
 import { requireTimestamp } from '../bson/raw-bson.ts';
 import { mongoErrorCode } from '../errors.ts';
 import { RAW_CURSOR_OPTIONS, readCursorReply } from './cursor-reply.ts';
-import { changeEntryFragment, readChangeEntry, type StreamChange, toStreamChange } from './stream-change.ts';
+import { readChangeEntry, type StreamChange, toStreamChange } from './stream-change.ts';
 
 export interface ChangeStreamOptions {
   /** The database to watch. */
@@ -58,7 +58,7 @@ export async function* readChangeStream(options: ChangeStreamOptions): AsyncGene
   const request = (command: object, ms = CHANGE_STREAM_TIMEOUT_MS) =>
     withTimeout(ms, (end) => db.command(command, { session, ...RAW_CURSOR_OPTIONS, signal: end }), signal);
   let cursor = 0n;
-  const fragments: Record<string, unknown>[] = [];
+  const fragments: ReturnType<typeof readChangeEntry>[] = [];
   try {
     let reply = await open(options, request);
     for (;;) {
@@ -67,8 +67,8 @@ export async function* readChangeStream(options: ChangeStreamOptions): AsyncGene
       const changes: StreamChange[] = [];
       for (const bytes of batch.entries) {
         const entry = readChangeEntry(bytes);
-        const split = changeEntryFragment(entry);
         fragments.push(entry);
+        const { split } = entry;
         if (split === null || split.fragment === split.of) changes.push(toStreamChange(fragments.splice(0)));
       }
       if (batch.token === null) throw new TypeError('The change stream returned no resume token');

@@ -4,6 +4,7 @@
  * number, so two processes cannot append the same one.
  */
 import type { Binary, Collection, CollectionInfo, Db, Document } from 'mongodb';
+import { encodedDocuments } from '../../database/encoded-documents.ts';
 import { MONGO_ERROR_CODES, mongoErrorCode } from '../../database/errors.ts';
 import { UnusableDatabase } from '../../database/startup-error.ts';
 import { withTimeout } from '../../lib/concurrency/deadline.ts';
@@ -14,9 +15,10 @@ import {
   type LogRow,
   logRowBytes,
   rowBytesWithDocument,
+  writeLogRows,
 } from './log-row.ts';
 
-const BATCH_ROWS = 500;
+const BATCH_ROWS = 2000;
 const BATCH_BYTES = 8 * 1024 * 1024;
 const READ_BYTES = 16 * 1024 * 1024;
 const RESPONSE_MS = 10_000;
@@ -190,14 +192,19 @@ export class EventLog {
     allowed: () => boolean,
     written: (rows: readonly LogRow[]) => void,
   ): Promise<void> {
-    for (const batch of rowBatches(rows)) {
+    const batches = rowBatches(rows);
+    for (let batch = nextBatch(batches); batch !== null; ) {
       if (!allowed()) throw new LogNumberConflict('The lease is lost');
-      await this.#insert(batch.map(encodeLogRow));
-      written(batch);
+      const sent = this.#insert(encodedDocuments(batch.bytes));
+      // Encoded while the server works.
+      const following = nextBatch(batches);
+      await sent;
+      written(batch.rows);
+      batch = following;
     }
   }
 
-  async #insert(documents: Document[]): Promise<void> {
+  async #insert(documents: object): Promise<void> {
     // The driver never retries a plain command, unlike insertMany with retryable writes. It names the collection's
     // UUID, so it fails if the collection was dropped; otherwise the server would create a new one without the
     // clustered index.
@@ -275,7 +282,12 @@ export class EventLog {
   }
 }
 
-/** Cuts rows into batches of at most 500 rows and 8 MiB; a larger row goes alone. */
+function nextBatch(batches: Generator<LogRow[]>): { rows: LogRow[]; bytes: Buffer } | null {
+  const { value: rows, done } = batches.next();
+  return done || rows === undefined ? null : { rows, bytes: writeLogRows(rows) };
+}
+
+/** Cuts rows into batches of at most 2,000 rows and 8 MiB; a larger row goes alone. */
 function* rowBatches(rows: readonly LogRow[]): Generator<LogRow[]> {
   let batch: LogRow[] = [];
   let bytes = 0;

@@ -3,6 +3,7 @@
  * altered or decoded without need.
  */
 import type { Document, Timestamp } from 'mongodb';
+import * as bson from '../../database/bson/bson-bytes.ts';
 import { removeNamedFields } from '../../database/bson/partial-decode.ts';
 import { binaryToBuffer, decodeShallow, decodeSystemBson, requireTimestamp } from '../../database/bson/raw-bson.ts';
 import { decodeDocumentMap } from '../../database/bson/stored-document.ts';
@@ -139,6 +140,101 @@ export function encodeLogRow(row: LogRow): Document {
   };
   for (const [name, value] of Object.entries(rest)) if (value !== null) stored[name] = value;
   return stored;
+}
+
+/** The stored forms of rows, one after the other: the bytes of {@link encodeLogRow}, written without making objects. */
+export function writeLogRows(rows: readonly LogRow[]): Buffer {
+  let most = 0;
+  for (const row of rows) most += logRowBytes(row) + longestTextBytes(row);
+  const target = Buffer.allocUnsafe(most);
+  let at = 0;
+  for (const row of rows) at = writeLogRow(target, at, row);
+  return target.subarray(0, at);
+}
+
+/** An upper limit for the texts of a row in UTF-8. */
+function longestTextBytes({ token, collection, transaction, by, request, to, from }: LogRow): number {
+  let characters = token.length + (transaction?.id.length ?? 0);
+  for (const text of [collection, by, request, to, from]) characters += text?.length ?? 0;
+  return 3 * characters;
+}
+
+function writeLogRow(target: Buffer, start: number, row: LogRow): number {
+  const { transaction } = row;
+  let at = writeFieldHead(target, start + 4, bson.INT64, '_id');
+  at = writeInt64(target, at, row.number);
+  at = writeNumberField(target, at, 'e', row.epoch);
+  at = writeFieldHead(target, at, bson.BINARY, 'tk');
+  const tokenBytes = target.write(row.token, at + 5, 'hex');
+  at = target.writeInt32LE(tokenBytes, at);
+  at = target.writeUInt8(0, at) + tokenBytes;
+  at = writeFieldHead(target, at, bson.TIMESTAMP, 't');
+  at = target.writeInt32LE(row.time.low | 0, at);
+  at = target.writeInt32LE(row.time.high | 0, at);
+  at = writeFieldHead(target, at, bson.DATE, 'w');
+  at = writeInt64(target, at, row.wall.getTime());
+  at = writeTextField(target, at, 'op', row.operation);
+  if (row.collection !== null) at = writeTextField(target, at, 'c', row.collection);
+  if (row.key !== null) at = writeBytes(target, writeFieldHead(target, at, bson.DOCUMENT, 'k'), row.key);
+  if (row.after !== null) at = writeBinaryField(target, at, 'a', row.after);
+  if (row.before !== null) at = writeBinaryField(target, at, 'b', row.before);
+  if (row.update !== null) at = writeBinaryField(target, at, 'u', row.update);
+  if (transaction !== null) {
+    const inner = writeFieldHead(target, at, bson.DOCUMENT, 'x');
+    at = writeTextField(target, inner + 4, 'id', transaction.id);
+    at = writeNumberField(target, at, 'i', transaction.index);
+    if (transaction.last) at = target.writeUInt8(1, writeFieldHead(target, at, bson.BOOLEAN, 'z'));
+    at = endDocument(target, inner, at);
+  }
+  if (row.by !== null) at = writeTextField(target, at, 'by', row.by);
+  if (row.request !== null) at = writeTextField(target, at, 'rid', row.request);
+  if (row.big) at = target.writeUInt8(1, writeFieldHead(target, at, bson.BOOLEAN, 'big'));
+  if (row.to !== null) at = writeTextField(target, at, 'to', row.to);
+  if (row.from !== null) at = writeTextField(target, at, 'from', row.from);
+  return endDocument(target, start, at);
+}
+
+/** A whole number that JavaScript has exactly; a BigInt would cost more than the rest of the row. */
+function writeInt64(target: Buffer, start: number, value: number): number {
+  const high = Math.floor(value / 2 ** 32);
+  return target.writeInt32LE(high, target.writeUInt32LE(value - high * 2 ** 32, start));
+}
+
+function writeFieldHead(target: Buffer, start: number, type: number, name: string): number {
+  target[start] = type;
+  for (let index = 0; index < name.length; index++) target[start + 1 + index] = name.charCodeAt(index);
+  target[start + 1 + name.length] = 0;
+  return start + 2 + name.length;
+}
+
+function writeNumberField(target: Buffer, start: number, name: string, value: number): number {
+  if ((value | 0) === value) return target.writeInt32LE(value, writeFieldHead(target, start, bson.INT32, name));
+  return target.writeDoubleLE(value, writeFieldHead(target, start, bson.DOUBLE, name));
+}
+
+function writeTextField(target: Buffer, start: number, name: string, value: string): number {
+  const at = writeFieldHead(target, start, bson.STRING, name);
+  const length = target.write(value, at + 4, 'utf8');
+  target.writeInt32LE(length + 1, at);
+  target[at + 4 + length] = 0;
+  return at + 5 + length;
+}
+
+function writeBinaryField(target: Buffer, start: number, name: string, value: Buffer): number {
+  const at = target.writeInt32LE(value.length, writeFieldHead(target, start, bson.BINARY, name));
+  target[at] = 0;
+  return writeBytes(target, at + 1, value);
+}
+
+function writeBytes(target: Buffer, start: number, bytes: Buffer): number {
+  target.set(bytes, start);
+  return start + bytes.length;
+}
+
+function endDocument(target: Buffer, start: number, end: number): number {
+  target[end] = 0;
+  target.writeInt32LE(end + 1 - start, start);
+  return end + 1;
 }
 
 /** Reads a stored row. Throws TypeError if the bytes are not a row. */

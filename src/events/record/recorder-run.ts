@@ -84,45 +84,59 @@ export async function recordChanges(run: RecorderRun): Promise<StreamStartOption
   let quietSince = performance.now();
   let opened = false;
   images(run, signal);
+  /** Ends when the rows of the last reply are stored. The next reply is read and made into rows meanwhile. */
+  let writing: Promise<void> = Promise.resolve();
+  const store = async (reply: ChangeStreamReply, rows: readonly LogRow[], holding: boolean, empty: boolean) => {
+    if (rows.length > 0) {
+      await log
+        .append(rows, run.allowed, (written) => {
+          last = written.at(-1) ?? last;
+          if (!run.allowed()) return;
+          run.onRows(written);
+        })
+        .catch((error: unknown) => remember(error, rows, approach));
+      quietSince = performance.now();
+      imagesFor(run, signal, rows);
+    }
+    if (reply.token !== null && !holding) {
+      approach = { ...approach, seen: { after: last.number, token: reply.token } };
+      run.onApproach(approach);
+      if (performance.now() - quietSince >= markMs && run.allowed()) {
+        await log.setMark(last.number, reply.token);
+        quietSince = performance.now();
+      }
+    }
+    run.onReply(empty);
+  };
   try {
     let next = follow(stream);
     for (;;) {
-      const step = await next.catch((error: unknown) => {
+      // A failed append ends the wait for the reply.
+      const awaited = next;
+      const step = await Promise.race([awaited, writing.then(() => awaited)]).catch(async (error: unknown) => {
+        await writing;
         if (opened && isTimeout(error)) run.onApproach(patient(approach));
         throw error;
       });
       if (opened) approach = { ...approach, responseMs: run.responseMs };
-      if (step.done) return { ...approach, kind: 'normal' };
-      if (!run.allowed()) return approach;
+      if (step.done || !run.allowed()) {
+        await writing;
+        return step.done ? { ...approach, kind: 'normal' } : approach;
+      }
       const reply = step.value;
       next = follow(stream, reply.changes.length > 0 ? GATHERING_MS : 0);
       const ended = kind === 'normal' || kind === 'by-time' ? reply.bytes < CUT_BYTES : reply.changes.length === 0;
       const rows = creator.rows(judged(run, reply), ended);
-      if (rows.length > 0) {
-        await log
-          .append(rows, run.allowed, (written) => {
-            last = written.at(-1) ?? last;
-            if (!run.allowed()) return;
-            run.onRows(written);
-          })
-          .catch((error: unknown) => remember(error, rows, approach));
-        quietSince = performance.now();
-        imagesFor(run, signal, rows);
-      }
-      if (reply.token !== null && !creator.holding) {
-        approach = { ...approach, seen: { after: last.number, token: reply.token } };
-        run.onApproach(approach);
-        if (performance.now() - quietSince >= markMs && run.allowed()) {
-          await log.setMark(last.number, reply.token);
-          quietSince = performance.now();
-        }
-      }
       // The first reply is that of the opening and does not show what follows.
       const empty = opened && reply.changes.length === 0;
       opened = true;
-      run.onReply(empty);
-      if (kind === 'bodiless' && reply.changes.length > 0) return { ...approach, kind: 'normal' };
-      if (kind === 'single' && empty) return { ...approach, kind: 'normal' };
+      await writing;
+      writing = store(reply, rows, creator.holding, empty);
+      writing.catch(() => {});
+      if ((kind === 'bodiless' && reply.changes.length > 0) || (kind === 'single' && empty)) {
+        await writing;
+        return { ...approach, kind: 'normal' };
+      }
     }
   } finally {
     inner.abort();
