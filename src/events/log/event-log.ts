@@ -10,16 +10,14 @@ import { UnusableDatabase } from '../../database/startup-error.ts';
 import { withTimeout } from '../../lib/concurrency/deadline.ts';
 import {
   decodeLogRow,
+  encodedBatches,
   encodeLogRow,
   LOG_ROW_DEFAULTS,
   type LogRow,
   logRowBytes,
   rowBytesWithDocument,
-  writeLogRows,
 } from './log-row.ts';
 
-const BATCH_ROWS = 2000;
-const BATCH_BYTES = 8 * 1024 * 1024;
 const READ_BYTES = 16 * 1024 * 1024;
 const RESPONSE_MS = 10_000;
 const MAJORITY = { readConcern: { level: 'majority' } } as const;
@@ -192,12 +190,12 @@ export class EventLog {
     allowed: () => boolean,
     written: (rows: readonly LogRow[]) => void,
   ): Promise<void> {
-    const batches = rowBatches(rows);
-    for (let batch = nextBatch(batches); batch !== null; ) {
+    const batches = encodedBatches(rows);
+    for (let batch = batches.next().value; batch; ) {
       if (!allowed()) throw new LogNumberConflict('The lease is lost');
       const sent = this.#insert(encodedDocuments(batch.bytes));
       // Encoded while the server works.
-      const following = nextBatch(batches);
+      const following = batches.next().value;
       await sent;
       written(batch.rows);
       batch = following;
@@ -280,26 +278,4 @@ export class EventLog {
     const found = await this.#rows.find(filter, { ...options, ...MAJORITY, raw: true }).toArray();
     return found.map((bytes) => decodeLogRow(bytes as unknown as Uint8Array));
   }
-}
-
-function nextBatch(batches: Generator<LogRow[]>): { rows: LogRow[]; bytes: Buffer } | null {
-  const { value: rows, done } = batches.next();
-  return done || rows === undefined ? null : { rows, bytes: writeLogRows(rows) };
-}
-
-/** Cuts rows into batches of at most 2,000 rows and 8 MiB; a larger row goes alone. */
-function* rowBatches(rows: readonly LogRow[]): Generator<LogRow[]> {
-  let batch: LogRow[] = [];
-  let bytes = 0;
-  for (const row of rows) {
-    const size = logRowBytes(row);
-    if (batch.length > 0 && (batch.length >= BATCH_ROWS || bytes + size > BATCH_BYTES)) {
-      yield batch;
-      batch = [];
-      bytes = 0;
-    }
-    batch.push(row);
-    bytes += size;
-  }
-  if (batch.length > 0) yield batch;
 }

@@ -12,6 +12,10 @@ import { internalFields } from '../../lib/event-types.ts';
 /** Documents above this size are omitted from a row, because a whole row must fit into 16 MB. */
 export const MAX_ROW_DOCUMENT_BYTES = 12 * 1024 * 1024;
 
+/** The most rows and bytes of one append; a larger row goes alone. */
+const BATCH_ROWS = 2000;
+const BATCH_BYTES = 8 * 1024 * 1024;
+
 const OPERATIONS = [
   'insert',
   'update',
@@ -150,6 +154,23 @@ export function writeLogRows(rows: readonly LogRow[]): Buffer {
   let at = 0;
   for (const row of rows) at = writeLogRow(target, at, row);
   return target.subarray(0, at);
+}
+
+/** Rows in batches for one append each, encoded when they are requested. */
+export function* encodedBatches(rows: readonly LogRow[]): Generator<{ rows: LogRow[]; bytes: Buffer }, undefined> {
+  let batch: LogRow[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    const size = logRowBytes(row);
+    if (batch.length > 0 && (batch.length >= BATCH_ROWS || bytes + size > BATCH_BYTES)) {
+      yield { rows: batch, bytes: writeLogRows(batch) };
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(row);
+    bytes += size;
+  }
+  if (batch.length > 0) yield { rows: batch, bytes: writeLogRows(batch) };
 }
 
 /** An upper limit for the texts of a row in UTF-8. */
