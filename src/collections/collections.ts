@@ -70,6 +70,7 @@ export class Collections {
   /**
    * The documents that match a query, after the first batch has been read.
    * @param within the transaction whose writes it must see, if any
+   * @param isEncoded true if the caller encodes only the visible fields; otherwise hidden ones are removed here
    * @throws MillraceError `resource-not-available` when the collection was never created, and those of {@link readList}
    */
   async list(
@@ -77,10 +78,11 @@ export class Collections {
     name: CollectionName,
     query: Query,
     within?: TransactionContext,
+    isEncoded = false,
   ): Promise<DocumentList> {
     const { store, registry } = this.#deps;
     const reads = within && store.within(within.session);
-    const list = await readList({ scope, name, query, now: this.#now(), within: reads }, this.#deps);
+    const list = await readList({ scope, name, query, now: this.#now(), within: reads, isEncoded }, this.#deps);
     const isCertain = list.documents.length > 0 || within?.created.has(name) === true;
     if (!isCertain && !(await registry.exists(name))) throw collectionNotAvailable(name);
     return list;

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import { setImmediate as otherWork } from 'node:timers/promises';
 import type { FastifyReply } from 'fastify';
-import { encodeListJson, JsonListEncoder } from '../../database/json/json.ts';
+import { type DocumentJsonOptions, encodeListJson, JsonListEncoder } from '../../database/json/json.ts';
 import { prependFirst } from '../../lib/concurrency/closable-iterator.ts';
 import {
   CHUNK_BYTES,
@@ -13,6 +13,7 @@ import {
 } from '../../lib/streaming/chunks.ts';
 import type { RightsAtRequestStart } from '../../policies/revalidation/revalidation.ts';
 import type { StreamedResponse, StreamedResponses } from '../../policies/revalidation/streamed-responses.ts';
+import type { FieldTree } from '../../query/evaluate/field-tree.ts';
 import { pageLinks } from '../../query/page/page-links.ts';
 import type { ExpandDocuments } from '../read/expansion.ts';
 import type { DocumentList } from '../read/list.ts';
@@ -78,12 +79,12 @@ export function sendList(
   options: ListResponseOptions,
 ): FastifyReply | Promise<FastifyReply> {
   describe(reply, list, options.hints);
-  const { documents, rest } = list;
+  const { documents, rest, visible: fields } = list;
   const { meta, expand } = options;
   const bytes = byteLength(documents);
   if (rest === null && expand === null && bytes <= MAX_UNSTREAMED_BYTES) {
     // A small page is sent as one piece: a stream would cost more than the rest of the request.
-    return sendJson(reply, encodeListJson(documents, { meta }), options);
+    return sendJson(reply, encodeOnce(list, meta), options);
   }
   if (reply.request.method === 'HEAD') {
     // Fastify would read the whole list only to discard it.
@@ -95,8 +96,21 @@ export function sendList(
   const all = rest === null ? [documents] : prependFirst({ done: false, value: documents }, rest);
   const batches = size.measured(all);
   const hold = (bytes: number) => size.found(bytes);
-  const chunks = expand === null ? encoded(batches, meta) : expanded(batches, (batch) => expand(batch, hold));
+  const chunks =
+    expand === null ? encoded(batches, { meta, fields }) : expanded(batches, (batch) => expand(batch, hold));
   return sendChunks(reply, rest, limitChunks(chunks, options.most), size, options);
+}
+
+const encodedPages = new WeakMap<DocumentList['documents'], { readonly visible: FieldTree; readonly json: Buffer }>();
+
+/** The JSON of a page with `_meta`, encoded once for all requests that share the page and see the same fields. */
+function encodeOnce({ documents, visible }: DocumentList, meta: boolean): Buffer {
+  if (!meta) return encodeListJson(documents, { meta, fields: visible });
+  const known = encodedPages.get(documents);
+  if (known?.visible === visible) return known.json;
+  const json = encodeListJson(documents, { fields: visible });
+  encodedPages.set(documents, { visible, json });
+  return json;
 }
 
 /**
@@ -225,8 +239,11 @@ function inOnePiece(pieces: readonly Buffer[]): Buffer {
   return only !== undefined && pieces.length === 1 ? only : Buffer.concat(pieces);
 }
 
-async function* encoded(batches: AsyncIterable<readonly Uint8Array[]>, meta: boolean): AsyncGenerator<Buffer> {
-  const encoder = new JsonListEncoder({ meta });
+async function* encoded(
+  batches: AsyncIterable<readonly Uint8Array[]>,
+  options: DocumentJsonOptions,
+): AsyncGenerator<Buffer> {
+  const encoder = new JsonListEncoder(options);
   for await (const batch of batches) {
     for (const raw of batch) {
       const chunk = encoder.append(raw);

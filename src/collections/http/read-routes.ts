@@ -35,21 +35,45 @@ const SHOWING: readonly string[] = ['fields', 'expand'];
 /** The query of a URL without parameters, parsed once, because most requests for one document have none. */
 const PLAIN = parseQuery([]);
 
+/** Lengths of query strings, and how many of them, are remembered. */
+const REMEMBERED = { characters: 512, queries: 500 };
+
+/**
+ * Parses query strings of lists. Equal ones get the same Query while they are remembered: clients of one page send the
+ * same query again and again, and equal queries share what is computed for them.
+ */
+class ParsedQueries {
+  readonly #known = new Map<string, Query>();
+
+  /** @throws MillraceError what is wrong with a parameter */
+  parse(search: string): Query {
+    const known = this.#known.get(search);
+    if (known !== undefined) return known;
+    const query = parseQuery(parseQueryString(search));
+    if (search.length > REMEMBERED.characters) return query;
+    if (this.#known.size >= REMEMBERED.queries) this.#known.clear();
+    this.#known.set(search, query);
+    return query;
+  }
+}
+
 export async function readRoutes(app: FastifyInstance, options: CollectionRoutesOptions): Promise<void> {
   const { collections, policies, streamedResponses, listBytes, position, live } = options;
+  const queries = new ParsedQueries();
 
   async function listDocuments(
     request: FastifyRequest<CollectionRouteGeneric>,
     reply: FastifyReply,
     requested: Query,
   ): Promise<FastifyReply> {
-    const query = { ...requested, fields: withWholeMeta(requested.fields) };
+    const fields = withWholeMeta(requested.fields);
+    const query = fields === requested.fields ? requested : { ...requested, fields };
     const [scope, name] = requireCollectionScope(policies, request, 'read');
     const expansions = permittedExpansions(policies, request, scope, query);
     const rights = initialRights(policies, request, scope, name, expansions);
     reply.header('millrace-position', position());
     const begun = performance.now();
-    const list = await collections.list(scope, name, query);
+    const list = await collections.list(scope, name, query, undefined, expansions.length === 0);
     const hints = await collections.listHints({ scope, name, query, list, tookMs: performance.now() - begun });
     const meta = includesMeta(query.fields);
     const shape = { expansions, fields: toCut(query), meta };
@@ -61,9 +85,9 @@ export async function readRoutes(app: FastifyInstance, options: CollectionRoutes
     '/:collection',
     { config: { ...DOCUMENT_READ_OPERATIONS.list, streams: true } },
     async (request, reply) => {
-      const found = parseQueryString(queryString(request));
-      if (!requestsForStream(request)) return listDocuments(request, reply, parseQuery(found));
-      return live(request, reply, found, requireLiveQueryAccess(policies, request));
+      const search = queryString(request);
+      if (!requestsForStream(request)) return listDocuments(request, reply, queries.parse(search));
+      return live(request, reply, parseQueryString(search), requireLiveQueryAccess(policies, request));
     },
   );
 

@@ -10,7 +10,6 @@ import type { FirstBatch } from '../../database/cursors/find-raw.ts';
 import { withTranslatedErrors } from '../../database/errors.ts';
 import type { CollectionName } from '../../database/parse-collection-name.ts';
 import type { ClosableIterator } from '../../lib/concurrency/closable-iterator.ts';
-import { mapCooperatively } from '../../lib/concurrency/cooperative-yield.ts';
 import type { SigningKeys } from '../../lib/hmac-signing-keys.ts';
 import { principalBindings } from '../../policies/bindings.ts';
 import { countInScope, filterPageByScope } from '../../policies/recheck-in-memory.ts';
@@ -18,6 +17,7 @@ import type { Scope } from '../../policies/scope.ts';
 import { isDatabaseFilterExact, requireFilterableFields, restrictFilterToScopes } from '../../policies/scope-filter.ts';
 import { bindVariables } from '../../query/evaluate/bind-variables.ts';
 import { coversAllPaths, type FieldSelection, toMongoProjection } from '../../query/evaluate/field-selection.ts';
+import type { FieldTree } from '../../query/evaluate/field-tree.ts';
 import { splitPath } from '../../query/field-paths.ts';
 import { pathsInFilter } from '../../query/filter.ts';
 import { decodeCursor, encodeCursor } from '../../query/page/cursor.ts';
@@ -38,12 +38,14 @@ import type { DocumentReader, ReadOptions } from '../store/document-reader.ts';
 import type { SortIndexes } from '../store/sort-indexes.ts';
 import type { DocumentStore } from '../store/store.ts';
 import { selectFieldsForExpand, selectStoredFields } from './field-selection.ts';
-import { createProjection, type Projection } from './projection.ts';
+import { createProjection, cutBatches, cutDocuments, type Projection } from './projection.ts';
 
 /** Raw documents, and the positions of neighboring pages. */
 export interface DocumentList {
-  /** The documents of a page; the first batch of a whole list. */
+  /** The documents of a page; the first batch of a whole list. Equal pages that shared a read are the same array. */
   readonly documents: readonly Uint8Array[];
+  /** The visible fields of the documents; all of them unless the request said that it encodes them. */
+  readonly visible: FieldTree;
   /** The other batches of a whole list; null for a page. */
   readonly rest: ClosableIterator<readonly Uint8Array[]> | null;
   /** Cursors; null where there is no further page, or the list is not paged. */
@@ -73,6 +75,8 @@ export interface ListRequest {
   readonly now: Date;
   /** The reads of an open transaction, if the list should include what that transaction wrote. */
   readonly within: DocumentReader | undefined;
+  /** True if the documents are encoded with the visible fields alone, so that hidden ones need not be removed here. */
+  readonly isEncoded: boolean;
 }
 
 /** A list as it is read from the database. */
@@ -88,7 +92,7 @@ interface ListRead extends Pick<ListRequest, 'scope' | 'name' | 'query'> {
  * @throws MillraceError `field-hidden`, `cursor-mismatch`, `query-timeout`
  */
 export async function readList(
-  { scope, name, query, now, within }: ListRequest,
+  { scope, name, query, now, within, isEncoded }: ListRequest,
   deps: ListDeps,
 ): Promise<DocumentList> {
   requireFilterableFields(scope, pathsInFilter(query.filter));
@@ -96,7 +100,7 @@ export async function readList(
     scope,
     query.sort.map(({ path }) => path),
   );
-  const shown = createProjection(scope, selectFieldsForExpand(query.fields, query.expand));
+  const shown = createProjection(scope, selectFieldsForExpand(query.fields, query.expand), isEncoded);
   const requested = bindVariables(query.filter, principalBindings(scope.principal, now)).filter;
   const read = {
     scope,
@@ -107,14 +111,18 @@ export async function readList(
     reads: within ?? deps.store,
   };
   const count = await countDocuments(read, deps);
-  return { ...(query.limit === null ? await readAll(read, deps) : await readPage(read, query.limit, deps)), count };
+  const found = query.limit === null ? await readAll(read, deps) : await readPage(read, query.limit, deps);
+  return { ...found, visible: shown.visible, count };
 }
+
+/** A list without what is the same for a page and a whole list. */
+type ReadDocuments = Omit<DocumentList, 'count' | 'visible'>;
 
 /** All documents, after the first batch was read, so that an error still gets the right status. */
 async function readAll(
   { name, query, shown: { fields, cut }, filter, reads }: ListRead,
   { listTimeoutMs }: ListDeps,
-): Promise<Omit<DocumentList, 'count'>> {
+): Promise<ReadDocuments> {
   const order = toMongoSortOrStages(query.sort);
   const found = reads.list(name, filter, {
     ...order,
@@ -129,13 +137,14 @@ async function readAll(
   return { documents, rest: batches, next: null, prev: null, unsorted: missingSortKeys(documents, sort) };
 }
 
-async function readPage(read: ListRead, limit: number, deps: ListDeps): Promise<Omit<DocumentList, 'count'>> {
+async function readPage(read: ListRead, limit: number, deps: ListDeps): Promise<ReadDocuments> {
   const { scope, name, query, filter } = read;
-  const { fields, cut } = read.shown;
+  const { fields } = read.shown;
   const { sort, skip } = query;
-  const { verifying, signing } = deps.cursorKeys;
-  const fingerprint = queryFingerprint(name, query);
-  const position = query.cursor === null ? null : decodeCursor(verifying, fingerprint, query.cursor, decodeDocument);
+  const position =
+    query.cursor === null
+      ? null
+      : decodeCursor(deps.cursorKeys.verifying, queryFingerprint(name, query), query.cursor, decodeDocument);
   if (limit === 0) return { documents: [], rest: null, next: null, prev: null, unsorted: [] };
   // The cursor is computed from the sort's fields. If the client does not request all of them, they are read too and
   // removed here.
@@ -148,17 +157,43 @@ async function readPage(read: ListRead, limit: number, deps: ListDeps): Promise<
   const page = { ...read, limit, options, isInTies, keys: sortKeyReader(sort) };
   const found =
     (position === null ? null : await findOptimistically(page, position)) ?? (await findPage(page, position));
+  const toPage = () => finishPage(page, found, position, { whole, signing: deps.cursorKeys.signing });
+  // Only where the rights of a request decide nothing beyond the reply: its filter and its projection were part of the
+  // read.
+  const isSame = isDatabaseFilterExact(scope) && read.shown.cut === null && !whole;
+  return isSame ? sharePage(found, query, toPage) : toPage();
+}
+
+const pagesOfReplies = new WeakMap<FirstBatch, WeakMap<Query, Promise<ReadDocuments>>>();
+
+/** The page of a reply that several equal requests share: it is finished once for all of them. */
+function sharePage(reply: FirstBatch, query: Query, toPage: () => Promise<ReadDocuments>): Promise<ReadDocuments> {
+  const pages = pagesOfReplies.get(reply) ?? new WeakMap<Query, Promise<ReadDocuments>>();
+  const page = pages.get(query) ?? toPage();
+  pagesOfReplies.set(reply, pages.set(query, page));
+  return page;
+}
+
+/** Cuts the page out of a reply, and creates its cursors. */
+async function finishPage(
+  { scope, name, query, limit, keys, shown: { fields, cut } }: PageRead,
+  found: FirstBatch,
+  position: PagePosition | null,
+  { whole, signing }: { readonly whole: boolean; readonly signing: SigningKeys['signing'] },
+): Promise<ReadDocuments> {
+  const { sort } = query;
   // One reply of the server is enough for a page: if the documents are large, the page is shorter.
   const { documents, more = false } = await filterPageByScope(scope, found);
-  const { next, prev, ...sliced } = slicePage(documents, { sort, limit, position, more }, page.keys.read);
-  const toCursor = (at: PagePosition | null) => (at === null ? null : encodeCursor(signing, fingerprint, at));
+  const { next, prev, ...sliced } = slicePage(documents, { sort, limit, position, more }, keys.read);
+  const toCursor = (at: PagePosition | null) =>
+    at === null ? null : encodeCursor(signing, queryFingerprint(name, query), at);
   const kept =
     cut !== null
-      ? await cutAll(sliced.documents, cut)
+      ? await cutDocuments(sliced.documents, cut)
       : whole
         ? sliced.documents.map((raw) => selectStoredFields(raw, fields))
         : sliced.documents;
-  const unsorted = missingSortKeys(documents, sort, page.keys);
+  const unsorted = missingSortKeys(documents, sort, keys);
   return { documents: kept, rest: null, next: toCursor(next), prev: toCursor(prev), unsorted };
 }
 
@@ -253,17 +288,4 @@ function sortKeyReader(sort: Sort): SortKeyReader {
 
 function projected(fields: FieldSelection | null): { projection?: Map<string, 0 | 1> } {
   return fields === null ? {} : { projection: toMongoProjection(fields) };
-}
-
-type Cut = NonNullable<Projection['cut']>;
-
-async function* cutBatches(
-  batches: AsyncIterable<readonly Uint8Array[]>,
-  cut: Cut,
-): AsyncGenerator<readonly Uint8Array[]> {
-  for await (const batch of batches) yield await cutAll(batch, cut);
-}
-
-async function cutAll(documents: readonly Uint8Array[], cut: Cut): Promise<readonly Uint8Array[]> {
-  return (await mapCooperatively(documents, cut)).filter((raw) => raw !== null);
 }

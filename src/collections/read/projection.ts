@@ -1,9 +1,9 @@
 /**
  * The fields of listed documents: the `fields` that a client requests, within those of its Scope. If the same fields
- * are visible in every document, the database cuts them and the bytes are passed on unchanged; otherwise each document
+ * are visible in every document, the database cuts them, or the encoder omits the hidden ones; otherwise each document
  * is cut here. Pure.
  */
-
+import { mapCooperatively } from '../../lib/concurrency/cooperative-yield.ts';
 import type { Scope } from '../../policies/scope.ts';
 import {
   hidesFields,
@@ -12,7 +12,12 @@ import {
   uniformVisibleFields,
 } from '../../policies/scope-filter.ts';
 import { type FieldSelection, isProjectable, toFieldTree } from '../../query/evaluate/field-selection.ts';
-import { createFieldTree, type FieldTree, intersectFieldTrees } from '../../query/evaluate/field-tree.ts';
+import {
+  createFieldTree,
+  type FieldTree,
+  FULL_FIELD_TREE,
+  intersectFieldTrees,
+} from '../../query/evaluate/field-tree.ts';
 import { joinPath } from '../../query/field-paths.ts';
 import { visibleDocumentBson } from './document-view.ts';
 import { selectStoredFields } from './field-selection.ts';
@@ -25,24 +30,39 @@ export interface Projection {
    * to cut.
    */
   readonly cut: ((raw: Uint8Array) => Promise<Uint8Array | null>) | null;
+  /** The visible fields of the documents as they are read: the encoder must omit all others. */
+  readonly visible: FieldTree;
 }
 
-/** @throws MillraceError `field-hidden` */
-export function createProjection(scope: Scope<'read'>, requested: FieldSelection | null): Projection {
+/**
+ * @param isEncoded true if the reader of the documents encodes them with the visible fields alone
+ * @throws MillraceError `field-hidden`
+ */
+export function createProjection(
+  scope: Scope<'read'>,
+  requested: FieldSelection | null,
+  isEncoded: boolean,
+): Projection {
   const isDecided = isDatabaseFilterExact(scope);
   const isOfDatabase = requested === null || isProjectable(requested);
-  if (isDecided && !hidesFields(scope) && isOfDatabase) return { fields: requested, cut: null };
+  if (isDecided && !hidesFields(scope) && isOfDatabase)
+    return { fields: requested, cut: null, visible: FULL_FIELD_TREE };
   requireVisibleFields(scope, requested);
   // If documents are checked again in memory, all of their fields are needed.
   const seen = isDecided ? uniformVisibleFields(scope) : null;
+  // A list of hidden fields usually leaves most of a document. Omitting them while the bytes are read once costs less
+  // than a projection of the database.
+  if (isEncoded && requested === null && seen?.rest === true) return { fields: null, cut: null, visible: seen };
   const fields = seen === null ? undefined : within(seen, requested);
-  if (fields !== undefined && (fields === null || isProjectable(fields))) return { fields, cut: null };
+  if (fields !== undefined && (fields === null || isProjectable(fields)))
+    return { fields, cut: null, visible: FULL_FIELD_TREE };
   return {
     fields: null,
     cut: async (raw) => {
       const bytes = await visibleDocumentBson(scope, raw, true);
       return bytes === null ? null : selectStoredFields(bytes, requested);
     },
+    visible: FULL_FIELD_TREE,
   };
 }
 
@@ -77,4 +97,19 @@ function pathsOf({ rest, fields }: FieldTree, prefix: string): string[] | undefi
     paths.push(...inner);
   }
   return paths;
+}
+
+type Cut = NonNullable<Projection['cut']>;
+
+/** The visible parts of the documents of each batch. */
+export async function* cutBatches(
+  batches: AsyncIterable<readonly Uint8Array[]>,
+  cut: Cut,
+): AsyncGenerator<readonly Uint8Array[]> {
+  for await (const batch of batches) yield await cutDocuments(batch, cut);
+}
+
+/** The visible parts of documents, without those that are not visible after all. */
+export async function cutDocuments(documents: readonly Uint8Array[], cut: Cut): Promise<readonly Uint8Array[]> {
+  return (await mapCooperatively(documents, cut)).filter((raw) => raw !== null);
 }

@@ -2,6 +2,7 @@
  * The codec between stored documents and JSON text, for other folders. Lists and single documents go from raw BSON to
  * bytes without intermediate objects; `toWireDocument` writes a decoded document with the same result.
  */
+import { ALL_FIELDS, type FieldRuleTree, type IncludedFields, prepareIncludedFields } from '../bson/included-fields.ts';
 import { ByteOutput } from './byte-output.ts';
 import type { WireOptions } from './to-wire.ts';
 import { appendDocumentJson } from './transcode-document.ts';
@@ -27,14 +28,19 @@ export function encodeDocumentJson(raw: Uint8Array, options: WireOptions = {}): 
  * Stored documents as one JSON array, UTF-8, in one piece: for short lists.
  * @throws MillraceError `internal` if the bytes are not a BSON document
  */
-export function encodeListJson(documents: readonly Uint8Array[], options: WireOptions = {}): Buffer {
+export function encodeListJson(documents: readonly Uint8Array[], options: DocumentJsonOptions = {}): Buffer {
   shared.clear();
   const encoder = new JsonListEncoder({ ...options, chunkBytes: Number.POSITIVE_INFINITY }, shared);
   for (const raw of documents) encoder.append(raw);
   return encoder.end();
 }
 
-export interface EncodeListOptions extends WireOptions {
+export interface DocumentJsonOptions extends WireOptions {
+  /** The fields to write, besides `id` and `_meta`. Default all. */
+  readonly fields?: FieldRuleTree;
+}
+
+export interface EncodeListOptions extends DocumentJsonOptions {
   /** Size at which a chunk is returned, in bytes; it may be larger by one document. Default 64 KiB. */
   readonly chunkBytes?: number;
 }
@@ -48,12 +54,14 @@ export class JsonListEncoder {
   readonly #out: ByteOutput;
   readonly #chunkBytes: number;
   readonly #meta: boolean;
+  readonly #included: IncludedFields;
   #started = false;
 
   constructor(options: EncodeListOptions = {}, out = new ByteOutput()) {
     this.#out = out;
     this.#chunkBytes = options.chunkBytes ?? 65_536;
     this.#meta = options.meta !== false;
+    this.#included = options.fields === undefined ? ALL_FIELDS : prepareIncludedFields(options.fields);
   }
 
   /**
@@ -64,7 +72,7 @@ export class JsonListEncoder {
     const before = this.#out.length;
     this.#separate();
     try {
-      appendDocumentJson(raw, this.#out, this.#meta);
+      appendDocumentJson(raw, this.#out, this.#meta, this.#included);
     } catch (error) {
       this.#out.length = before;
       throw error;

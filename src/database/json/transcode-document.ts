@@ -5,6 +5,7 @@
 import type { ObjectId } from 'mongodb';
 import { SERVER_FIELDS } from '../../lib/server-fields.ts';
 import * as bson from '../bson/bson-bytes.ts';
+import { ALL_FIELDS, type IncludedFields } from '../bson/included-fields.ts';
 import { asBuffer } from '../bson/raw-bson.ts';
 import { decodeDocument } from '../bson/stored-document.ts';
 import type { ByteOutput } from './byte-output.ts';
@@ -45,9 +46,15 @@ const FRAME = 512;
 /**
  * Appends a stored document as a JSON object.
  * @param withMeta whether to write `_meta`
+ * @param included the fields to write besides `id` and `_meta`
  * @throws MillraceError `internal` if the bytes are not a BSON document; then the output's length is unchanged
  */
-export function appendDocumentJson(raw: Uint8Array, output: ByteOutput, withMeta: boolean): void {
+export function appendDocumentJson(
+  raw: Uint8Array,
+  output: ByteOutput,
+  withMeta: boolean,
+  included: IncludedFields = ALL_FIELDS,
+): void {
   const src = asBuffer(raw);
   const end = bson.documentEnd(src, 0, src.length);
   if (end + 1 !== src.length) throw bson.damagedDocumentError('bytes follow its end');
@@ -59,7 +66,7 @@ export function appendDocumentJson(raw: Uint8Array, output: ByteOutput, withMeta
   out[at++] = 0x7b;
   if (id >= 0) at = writeId(src, id, end, oddId, out, at);
   metaStart = -1;
-  at = writeJsonFields(src, 4, end, out, at, 1, isReserved);
+  at = writeJsonFields(src, 4, end, out, at, 1, isReserved, included);
   if (withMeta) at = metaStart < 0 ? writeRawBytes(NO_META, out, at) : writeMeta(src, metaStart, end, out, at);
   else if (out[at - 1] === COMMA) at--;
   out[at] = 0x7d;

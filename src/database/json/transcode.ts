@@ -4,6 +4,7 @@
  */
 import { Binary, Decimal128 } from 'mongodb';
 import * as bson from '../bson/bson-bytes.ts';
+import { ALL_FIELDS, type IncludedFields, includedFieldsBelow, isPartlyIncluded } from '../bson/included-fields.ts';
 import {
   copyUnescapedBytes,
   writeAscii,
@@ -38,9 +39,17 @@ const MOST_WAITING = 256;
 export type FieldSkipTest = (src: Buffer, type: number, nameStart: number, nameEnd: number) => boolean;
 
 /** Writes an embedded document or an array. Its length is at `start`, its last byte at `end`. */
-function writeNested(src: Buffer, start: number, end: number, out: Buffer, to: number, depth: number): number {
+function writeNested(
+  src: Buffer,
+  start: number,
+  end: number,
+  out: Buffer,
+  to: number,
+  depth: number,
+  included: IncludedFields,
+): number {
   out[to] = 0x7b;
-  let at = writeJsonFields(src, start + 4, end, out, to + 1, depth, null);
+  let at = writeJsonFields(src, start + 4, end, out, to + 1, depth, null, included);
   if (at > to + 1) at--;
   out[at] = 0x7d;
   return at + 1;
@@ -52,6 +61,7 @@ function writeNested(src: Buffer, start: number, end: number, out: Buffer, to: n
  * @param end the offset of the document's last byte, as `documentEnd` returns it
  * @param out a buffer with room for `MAX_JSON_GROWTH` bytes for every byte of the document
  * @param skips decides which fields to omit; null for none
+ * @param included the fields that are written; no others are
  * @throws MillraceError `internal` if the bytes are not BSON
  */
 export function writeJsonFields(
@@ -62,6 +72,7 @@ export function writeJsonFields(
   to: number,
   depth: number,
   skips: FieldSkipTest | null,
+  included: IncludedFields,
 ): number {
   if (depth > bson.MAX_STORED_DEPTH) throw bson.damagedDocumentError('it is nested too deeply');
   let at = to;
@@ -86,6 +97,19 @@ export function writeJsonFields(
       from = bson.valueEnd(src, type, value, end);
       continue;
     }
+    if (included !== ALL_FIELDS) {
+      const own = includedFieldsBelow(included, src, name, nameEnd);
+      if (isPartlyIncluded(own) && (type === bson.DOCUMENT || type === bson.ARRAY)) {
+        from = bson.valueEnd(src, type, value, end);
+        at = writePart(src, type, value, from, out, valueAt, depth, own);
+        out[at++] = COMMA;
+        continue;
+      }
+      if (!own.rest) {
+        from = bson.valueEnd(src, type, value, end);
+        continue;
+      }
+    }
     if (type === bson.STRING) {
       const last = bson.stringEnd(src, value, end);
       at = writeUtf8String(src, value + 4, last, out, valueAt);
@@ -103,7 +127,31 @@ export function writeJsonFields(
   return at;
 }
 
-function writeArray(src: Buffer, start: number, end: number, out: Buffer, to: number, depth: number): number {
+/** Writes the included part of a document or an array. `end` must come from `valueEnd`. */
+function writePart(
+  src: Buffer,
+  type: number,
+  start: number,
+  end: number,
+  out: Buffer,
+  to: number,
+  depth: number,
+  included: IncludedFields,
+): number {
+  const write = type === bson.DOCUMENT ? writeNested : writeArray;
+  return write(src, start, end - 1, out, to, depth + 1, included);
+}
+
+/** @param included the fields of the documents in it that are written; other values are omitted if `rest` is false */
+function writeArray(
+  src: Buffer,
+  start: number,
+  end: number,
+  out: Buffer,
+  to: number,
+  depth: number,
+  included: IncludedFields,
+): number {
   if (depth > bson.MAX_STORED_DEPTH) throw bson.damagedDocumentError('it is nested too deeply');
   out[to] = 0x5b;
   let at = to + 1;
@@ -115,6 +163,8 @@ function writeArray(src: Buffer, start: number, end: number, out: Buffer, to: nu
     const type = src[from] ?? 0;
     const value = bson.fieldNameEnd(src, from + 1, end) + 1;
     from = bson.valueEnd(src, type, value, end);
+    const isPart = included !== ALL_FIELDS && (type === bson.DOCUMENT || type === bson.ARRAY);
+    if (!isPart && !included.rest) continue;
     const double = type === bson.DOUBLE ? src.readDoubleLE(value) : 0;
     if (type === bson.DOUBLE && (waiting.length > 0 || !isShortDouble(double))) {
       waiting.push(double);
@@ -122,7 +172,9 @@ function writeArray(src: Buffer, start: number, end: number, out: Buffer, to: nu
       continue;
     }
     if (waiting.length > 0) at = writeWaiting(waiting, out, at);
-    at = writeJsonValue(src, type, value, from, out, at, depth);
+    at = isPart
+      ? writePart(src, type, value, from, out, at, depth, included)
+      : writeJsonValue(src, type, value, from, out, at, depth);
     out[at++] = COMMA;
   }
   if (waiting.length > 0) at = writeWaiting(waiting, out, at);
@@ -158,9 +210,9 @@ export function writeJsonValue(
     case bson.DOUBLE:
       return writeDouble(src.readDoubleLE(start), out, to);
     case bson.DOCUMENT:
-      return writeNested(src, start, end - 1, out, to, depth + 1);
+      return writeNested(src, start, end - 1, out, to, depth + 1, ALL_FIELDS);
     case bson.ARRAY:
-      return writeArray(src, start, end - 1, out, to, depth + 1);
+      return writeArray(src, start, end - 1, out, to, depth + 1, ALL_FIELDS);
     case bson.OBJECT_ID:
       return writeObjectId(src, start, out, to);
     case bson.BOOLEAN:

@@ -10,6 +10,7 @@ import { ByteBudget } from '../../../src/lib/memory/byte-budget.ts';
 import { OpenResponses } from '../../../src/lib/streaming/slow-reader-limits.ts';
 import { Policies } from '../../../src/policies/policies.ts';
 import { StreamedResponses } from '../../../src/policies/revalidation/streamed-responses.ts';
+import { FULL_FIELD_TREE } from '../../../src/query/evaluate/field-tree.ts';
 import { until } from '../../helpers/until.ts';
 
 const ROOM = { each: 1e9, all: 1e9 };
@@ -40,7 +41,15 @@ t.test('stalled readers', async (t) => {
           open--;
         }
       }
-      const list = { documents: [], rest: batches(), next: null, prev: null, count: null, unsorted: [] };
+      const list = {
+        documents: [],
+        rest: batches(),
+        next: null,
+        visible: FULL_FIELD_TREE,
+        prev: null,
+        count: null,
+        unsorted: [],
+      };
       const windowMs = Number(request.params.stalledMs);
       const openResponses = new OpenResponses({
         budget: new ByteBudget(ROOM),

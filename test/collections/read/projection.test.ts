@@ -4,12 +4,14 @@ import t from 'tap';
 import { selectStoredFields } from '../../../src/collections/read/field-selection.ts';
 import { createProjection } from '../../../src/collections/read/projection.ts';
 import { parseCollectionName } from '../../../src/database/parse-collection-name.ts';
+import { parseFieldRules } from '../../../src/policies/fields/field-rules.ts';
 import { Policies } from '../../../src/policies/policies.ts';
 import { toPolicySet } from '../../../src/policies/policy-set.ts';
 import { parseFields } from '../../../src/query/evaluate/field-selection.ts';
+import { FULL_FIELD_TREE } from '../../../src/query/evaluate/field-tree.ts';
 import { user } from '../../helpers/principals.ts';
 
-function showing(fields: readonly (readonly string[])[], requested: readonly string[] | null) {
+function showing(fields: readonly (readonly string[])[], requested: readonly string[] | null, isEncoded = false) {
   const policies = new Policies('production');
   policies.use(
     toPolicySet(
@@ -27,7 +29,7 @@ function showing(fields: readonly (readonly string[])[], requested: readonly str
     ),
   );
   const scope = policies.scope(user('ann'), 'read', parseCollectionName('posts'));
-  return createProjection(scope, requested === null ? null : parseFields(requested));
+  return createProjection(scope, requested === null ? null : parseFields(requested), isEncoded);
 }
 
 t.test('one rule for all documents is a projection, and the bytes stay as received', async (t) => {
@@ -40,8 +42,20 @@ t.test('one rule for all documents is a projection, and the bytes stay as receiv
     [['a', 'b'], ['-a', '-_meta'], { mode: 'include', paths: ['b'] }],
     [['a.b'], ['a'], { mode: 'include', paths: ['a.b'] }],
   ] as const) {
-    t.strictSame(showing([rules, rules], requested), { fields, cut: null }, JSON.stringify([rules, requested]));
+    t.strictSame(
+      showing([rules, rules], requested),
+      { fields, cut: null, visible: FULL_FIELD_TREE },
+      JSON.stringify([rules, requested]),
+    );
   }
+});
+
+t.test('an encoder omits the fields that are hidden in every document, unless few are visible', async (t) => {
+  const hides = ['*', '-a', '-b.c'];
+  t.strictSame(showing([hides, hides], null, true), { fields: null, cut: null, visible: parseFieldRules(hides) });
+  t.equal(showing([['a', 'b.c']], null, true).visible, FULL_FIELD_TREE);
+  t.equal(showing([hides], ['b'], true).visible, FULL_FIELD_TREE);
+  t.type(showing([['*'], ['*', '-a']], null, true).cut, 'function');
 });
 
 t.test('what a projection cannot express is cut here', async (t) => {
