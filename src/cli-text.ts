@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { Config, Environment } from './config/config.ts';
+import { type Config, ConfigError, type Environment } from './config/config.ts';
 import { SETTINGS_SCHEMA } from './config/settings.ts';
 import { nearestName } from './lib/did-you-mean.ts';
 
@@ -117,4 +117,15 @@ function next({ url, open, setUp }: RunningServer): string {
   return `  Sign in, then send the accessToken of the response with every request:
     curl ${url}/auth/login ${json} '{"username":"<you>","password":"<your password>"}'
     curl ${url}/api/todos -H 'authorization: Bearer <accessToken>'`;
+}
+
+/** The error of a port or an address on which the server cannot listen, in words; other errors as they are. */
+export function cannotListen(error: unknown, { host, port }: Config['server']): unknown {
+  if (!(error instanceof Error && 'syscall' in error)) return error;
+  if ('code' in error && error.code === 'EADDRINUSE') {
+    return new ConfigError([
+      `PORT=${port}: another program listens there. Stop it, or choose another port: PORT=${port + 1} npm start`,
+    ]);
+  }
+  return new ConfigError([`HOST=${host}, PORT=${port}: cannot listen there (${error.message})`]);
 }

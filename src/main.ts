@@ -5,11 +5,13 @@
  */
 import { missingNativeBinding } from './requirements.ts';
 import './fastify-types.ts';
+import cluster from 'node:cluster';
 import { flushCompileCache } from 'node:module';
+import { hostname } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import pino, { type Logger } from 'pino';
 import { ANONYMOUS } from './auth/identity/principal.ts';
-import { HELP, startupSummary, unknownSettings, VERSION } from './cli-text.ts';
+import { cannotListen, HELP, startupSummary, unknownSettings, VERSION } from './cli-text.ts';
 import { isCommand, runCommand } from './commands/commands.ts';
 import { type Config, ConfigError, loadConfig } from './config/config.ts';
 import { type EmbeddedDatabase, startEmbeddedDatabase } from './database/embedded/embedded.ts';
@@ -20,6 +22,17 @@ import { DiskSpaceMonitor, type DiskSpaceState, formatMegabytes } from './lib/di
 import { MillraceError } from './lib/errors.ts';
 import { waitForStopSignal } from './lib/wait-for-stop-signal.ts';
 import type { Services } from './services.ts';
+import {
+  configOfWorker,
+  receiveAssignment,
+  reportServing,
+  requireFreePort,
+  WORKER_LISTEN_OPTIONS,
+  type WorkerAssignment,
+  WorkerFailed,
+  WorkerSupervisor,
+  workerCount,
+} from './workers.ts';
 
 /**
  * Time limit for closing the services, in milliseconds. It takes a moment, unless the database does not respond. What
@@ -38,10 +51,17 @@ async function main(): Promise<0 | 1> {
   const config = loadConfig(process.env);
   collectBuffersWithTheRest();
   serveUnheard();
-  const log = makeLog(config);
-  for (const line of unknownSettings(process.env)) log.warn(line);
+  const assignment = cluster.isWorker ? await receiveAssignment() : null;
+  const log = makeLog(config, assignment);
   const stopping = waitForStopSignal(process.env);
-  await serve(config, log, stopping);
+  if (assignment !== null) {
+    await serve(configOfWorker(config, assignment.count), log, stopping, assignment);
+    return 0;
+  }
+  for (const line of unknownSettings(process.env)) log.warn(line);
+  const count = workerCount(config);
+  if (count > 1) await supervise(config, log, stopping, count);
+  else await serve(config, log, stopping, null);
   return 0;
 }
 
@@ -58,17 +78,23 @@ function collectBuffersWithTheRest(): void {
  * Runs until a stop signal, then closes in reverse order of opening. A signal during the start does not wait for the
  * rest of the start, which may never complete: what is half open ends with the process, including the embedded MongoDB.
  */
-async function serve(config: Config, log: Logger, stopping: Promise<string>): Promise<void> {
-  const opened = await Promise.race([open(config), stopping]);
+async function serve(
+  config: Config,
+  log: Logger,
+  stopping: Promise<string>,
+  assignment: WorkerAssignment | null,
+): Promise<void> {
+  const opened = await Promise.race([open(config, assignment), stopping]);
   if (typeof opened === 'string') return;
   const [embedded, { createServices }] = opened;
   let cannotServe = false;
-  const space =
-    embedded && new DiskSpaceMonitor({ folder: config.folder, onChange: (state) => reportSpace(log, state) });
+  const space = isEmbedded(config)
+    ? new DiskSpaceMonitor({ folder: config.folder, onChange: (state) => reportSpace(log, state) })
+    : undefined;
   await space?.start();
   try {
     const parts = await Promise.race([
-      createServices(config, embedded?.url ?? config.database.url ?? '', {
+      createServices(config, embedded?.url ?? assignment?.embeddedUrl ?? config.database.url ?? '', {
         onError: (error) => cannotServe || log.error({ err: error }, 'Background work failed'),
         onEmail: (email) => log.info(email),
         onAdvice: (advice) => log.warn(advice),
@@ -78,7 +104,7 @@ async function serve(config: Config, log: Logger, stopping: Promise<string>): Pr
     ]);
     if (typeof parts === 'string') return;
     try {
-      await serveParts(parts, log, embedded, stopping);
+      await serveParts(parts, { log, embedded, stopping, assignment });
     } catch (error) {
       // Errors caused by closing would hide the one error that matters.
       cannotServe = true;
@@ -103,27 +129,56 @@ function reportSpace(log: Logger, { level, freeBytes, neededBytes }: DiskSpaceSt
   else log.error(`The disk is almost full: all writes of documents and files are rejected. ${free}`);
 }
 
-async function serveParts(
-  services: Services,
-  log: Logger,
-  embedded: EmbeddedDatabase | undefined,
-  stopping: Promise<string>,
-): Promise<void> {
+/**
+ * Runs several workers until a stop signal. With the embedded database, this process runs it for all of them.
+ */
+async function supervise(config: Config, log: Logger, stopping: Promise<string>, count: number): Promise<void> {
+  await requireFreePort(config.server).catch((error: unknown) => {
+    throw cannotListen(error, config.server);
+  });
+  const embedded = isEmbedded(config) ? await Promise.race([embed(config, () => undefined), stopping]) : undefined;
+  if (typeof embedded === 'string') return;
+  const supervisor = new WorkerSupervisor({
+    count,
+    port: config.server.port,
+    embeddedUrl: embedded?.url ?? null,
+    print,
+    onWorkerEnd: (text) => log.error(text),
+  });
+  try {
+    supervisor.start();
+    const ends = [stopping, supervisor.failed, ...(embedded ? [lost(embedded, stopping)] : [])];
+    log.info(`${await Promise.race(ends)}, closing`);
+  } finally {
+    await supervisor.stop();
+    await embedded?.stop();
+  }
+}
+
+interface ServePartsOptions {
+  readonly log: Logger;
+  /** The embedded database, if it belongs to this process. */
+  readonly embedded: EmbeddedDatabase | undefined;
+  readonly stopping: Promise<string>;
+  readonly assignment: WorkerAssignment | null;
+}
+
+async function serveParts(services: Services, options: ServePartsOptions): Promise<void> {
+  const { log, embedded, stopping, assignment } = options;
   const { server } = services.config;
   const { buildApp } = await import('./app.ts');
   const app = await buildApp(services, log);
   const url = await app
-    .listen({ host: server.host, port: server.port, listenTextResolver: (at) => `${LISTENING_PREFIX}${at}` })
+    .listen({
+      host: server.host,
+      ...(assignment === null ? { port: server.port } : { ...WORKER_LISTEN_OPTIONS, port: assignment.port }),
+      listenTextResolver: (at) => `${LISTENING_PREFIX}${at}`,
+    })
     .catch((error: unknown) => {
       throw cannotListen(error, server);
     });
-  const setUp = await offerSetUp(services, url);
-  const { config, auth, mongo, policies } = services;
-  const about = { version: mongo.version, embedded: embedded !== undefined };
-  const production = config.mode === 'production';
-  for (const line of databaseWarnings({ ...about, authenticated: mongo.authenticated, production })) log.warn(line);
-  const reported = { ...about, url: `${url}${server.basePath}`, config, note: auth.leftBehind };
-  print(startupSummary({ ...reported, setUp, open: isOpen(policies) }));
+  if (assignment === null) print(await summarizeStart(services, log, url));
+  else reportServing(Number(new URL(url).port), assignment.announces ? await summarizeStart(services, log, url) : null);
   // Node would write it at the end only, which a killed program does not reach.
   flushCompileCache();
   try {
@@ -132,6 +187,17 @@ async function serveParts(
   } finally {
     await withinTime(app.close(), server.shutdownTimeoutMs);
   }
+}
+
+/** Logs warnings about the database. Returns the summary of the start, with a set-up link if one is needed. */
+async function summarizeStart(services: Services, log: Logger, url: string): Promise<string> {
+  const setUp = await offerSetUp(services, url);
+  const { config, auth, mongo, policies } = services;
+  const about = { version: mongo.version, embedded: isEmbedded(config) };
+  const production = config.mode === 'production';
+  for (const line of databaseWarnings({ ...about, authenticated: mongo.authenticated, production })) log.warn(line);
+  const reported = { ...about, url: `${url}${config.server.basePath}`, config, note: auth.leftBehind };
+  return startupSummary({ ...reported, setUp, open: isOpen(policies) });
 }
 
 /**
@@ -156,12 +222,19 @@ async function offerSetUp({ config, auth }: Services, url: string): Promise<stri
 }
 
 /** Starts the embedded database if needed, and loads the program while mongod opens its files. */
-async function open(config: Config): Promise<[EmbeddedDatabase | undefined, typeof import('./services.ts')]> {
+async function open(
+  config: Config,
+  assignment: WorkerAssignment | null,
+): Promise<[EmbeddedDatabase | undefined, typeof import('./services.ts')]> {
   const spawned = Promise.withResolvers<void>();
-  const starting = config.database.url === undefined ? embed(config, spawned.resolve) : undefined;
+  const starting = isEmbedded(config) && assignment === null ? embed(config, spawned.resolve) : undefined;
   await Promise.race([starting, spawned.promise]);
   const [parts] = await Promise.all([import('./services.ts'), import('./app.ts')]);
   return [await starting, parts];
+}
+
+function isEmbedded(config: Config): boolean {
+  return config.database.url === undefined;
 }
 
 function embed(config: Config, onSpawned: () => void): Promise<EmbeddedDatabase> {
@@ -187,24 +260,15 @@ function serveUnheard(): void {
   }
 }
 
-function makeLog(config: Config): Logger {
-  const options = { level: config.logLevel };
+function makeLog(config: Config, assignment: WorkerAssignment | null): Logger {
+  const base = assignment && { pid: process.pid, hostname: hostname(), worker: assignment.number };
+  const options = { level: config.logLevel, ...(base && { base }) };
   return config.mode === 'development' ? pino(options, consoleLogStream(process.stdout)) : pino(options);
 }
 
 async function withinTime(task: Promise<unknown>, limitMs: number): Promise<void> {
   const timer = new Promise((resolve) => setTimeout(resolve, limitMs).unref());
   await Promise.race([task, timer]);
-}
-
-function cannotListen(error: unknown, { host, port }: Config['server']): unknown {
-  if (!(error instanceof Error && 'syscall' in error)) return error;
-  if ('code' in error && error.code === 'EADDRINUSE') {
-    return new ConfigError([
-      `PORT=${port}: another program listens there. Stop it, or choose another port: PORT=${port + 1} npm start`,
-    ]);
-  }
-  return new ConfigError([`HOST=${host}, PORT=${port}: cannot listen there (${error.message})`]);
 }
 
 function print(text: string): 0 {
@@ -225,6 +289,7 @@ function explain(error: unknown): string {
 try {
   process.exit(await main());
 } catch (error) {
-  process.stderr.write(`\n${explain(error)}\n`);
+  // The worker has explained it.
+  if (!(error instanceof WorkerFailed)) process.stderr.write(`\n${explain(error)}\n`);
   process.exit(1);
 }

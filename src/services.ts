@@ -97,7 +97,7 @@ export async function createServices(
   url: string,
   options: CreateServicesOptions = {},
 ): Promise<Services> {
-  const settings = { url, database: config.database.name };
+  const settings = { url, database: config.database.name, maxPoolSize: config.database.maxConnections };
   const cleanup = new AsyncDisposableStack();
   let hasFailed = false;
   // Errors caused by closing a failed start would hide the one error that matters.

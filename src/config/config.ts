@@ -11,13 +11,17 @@ import { isLoopback } from './loopback.ts';
 import { redirectIssue } from './redirect-url-check.ts';
 import { DATABASE_NAME_SCHEMA, SETTINGS_SCHEMA, type Settings } from './settings.ts';
 
+const MAX_DATABASE_CONNECTIONS = 64;
+
 export type ServerMode = 'development' | 'production';
 
 export interface Config {
   readonly mode: ServerMode;
   readonly logLevel: Settings['MILLRACE_LOG_LEVEL'];
   readonly folder: string;
-  readonly database: { readonly url: string | undefined; readonly binary: string | undefined; readonly name: string };
+  readonly database: DatabaseConfig;
+  /** Number of processes behind the port; null for the default (workers.ts). */
+  readonly workers: number | null;
   readonly server: ServerConfig;
   readonly auth: AuthConfig;
   /** Private networks that may be called. */
@@ -34,6 +38,13 @@ export interface Config {
   /** Quota of one principal; 0 is no limit. `bytes` is the size of all its files. */
   readonly quotas: { readonly documents: number; readonly files: number; readonly bytes: number };
   readonly collections: CollectionsConfig;
+}
+
+export interface DatabaseConfig {
+  readonly url: string | undefined;
+  readonly binary: string | undefined;
+  readonly name: string;
+  readonly maxConnections: number;
 }
 
 export interface CollectionsConfig {
@@ -224,7 +235,13 @@ function arrange(settings: Settings, location: PublicLocation): Config {
     mode: settings.MILLRACE_MODE,
     logLevel: settings.MILLRACE_LOG_LEVEL,
     folder: settings.MILLRACE_DATA_DIR,
-    database: { url: settings.MONGODB_URL, binary: settings.MONGOD_BINARY, name: databaseName(settings) },
+    database: {
+      url: settings.MONGODB_URL,
+      binary: settings.MONGOD_BINARY,
+      name: databaseName(settings),
+      maxConnections: MAX_DATABASE_CONNECTIONS,
+    },
+    workers: settings.MILLRACE_WORKERS ?? null,
     server: {
       mode: settings.MILLRACE_MODE,
       host: settings.HOST,

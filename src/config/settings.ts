@@ -48,6 +48,15 @@ export const SETTINGS_SCHEMA = Type.Object({
       'MONGODB_URL, otherwise millrace.',
     DATABASE_NAME_SCHEMA,
   ),
+  MILLRACE_WORKERS: Type.Optional(
+    Type.Integer({
+      description:
+        'Number of processes that share the port. Default: 1 in development mode and with the embedded MongoDB; otherwise ' +
+        'the number of processor cores minus one, at most 4.',
+      minimum: 1,
+      maximum: 64,
+    }),
+  ),
   MILLRACE_DATA_DIR: Type.String({
     description: 'Folder for the embedded MongoDB and its data.',
     default: '.millrace',

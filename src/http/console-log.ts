@@ -6,6 +6,8 @@ import type { Writable } from 'node:stream';
 
 interface Line {
   level: number;
+  /** The number of the process, if several share the port. */
+  worker?: number;
   msg?: string;
   method?: string;
   path?: string;
@@ -29,7 +31,7 @@ export function consoleLogStream(out: Pick<Writable, 'write'>): { write(line: st
       const line: Line = JSON.parse(text);
       // Left out: the summary at startup shows the URL better.
       if (line.msg?.startsWith(LISTENING_PREFIX)) return;
-      out.write(`${describe(line)}\n`);
+      out.write(`${line.worker === undefined ? '' : `[${line.worker}] `}${describe(line)}\n`);
     },
   };
 }

@@ -70,6 +70,7 @@ type NumberSetting = {
 /** Numbers that limit no client. */
 type OtherNumber =
   | 'PORT'
+  | 'MILLRACE_WORKERS'
   | 'MILLRACE_BODY_TIMEOUT_MS'
   | 'MILLRACE_HEADER_TIMEOUT_MS'
   | 'MILLRACE_KEEP_ALIVE_TIMEOUT_MS'

@@ -44,7 +44,14 @@ export async function startMillrace(t: Pick<Test, 'teardown'>, options: ProgramO
   const child = spawn(process.execPath, [...nodeWords, join(ROOT, entry)], {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...withoutSettings(process.env), PORT: '0', MILLRACE_DATA_DIR: folder, MILLRACE_LOG_LEVEL: 'warn', ...env },
+    env: {
+      ...withoutSettings(process.env),
+      PORT: '0',
+      MILLRACE_DATA_DIR: folder,
+      MILLRACE_LOG_LEVEL: 'warn',
+      MILLRACE_WORKERS: '1',
+      ...env,
+    },
   });
   let output = '';
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
