@@ -1,6 +1,7 @@
 /** Several processes behind one port, as `MILLRACE_WORKERS` starts them. */
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
 import t from 'tap';
 import { testMongo } from '../helpers/mongo.ts';
 import { startMillrace } from '../helpers/programs/millrace.ts';
@@ -76,7 +77,8 @@ t.test('a worker that is killed under load is replaced, and nothing acknowledged
   const acknowledged: string[] = [];
   let [isDone, broken] = [false, 0];
   const writing = clients.map(async (client, number) => {
-    for (let count = 0; !isDone; count++) {
+    // Paced, so that the new worker gets the processor.
+    for (let count = 0; !isDone; await pause(10), count++) {
       const id = `${number}-${count}`;
       const status = await client.send('POST', '/api/orders', { id });
       if (status === 201) acknowledged.push(id);
