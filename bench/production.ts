@@ -10,12 +10,14 @@ const ADMIN = 'owner@example.com';
  * Starts it on a database of a running MongoDB, without rate limits and with its log.
  * @param folder stores the administrator's password
  * @param root the folder of the repository whose program is started
+ * @param more further settings
  */
 export async function startProduction(
   mongodb: string,
   database: string,
   folder: string,
   root?: string,
+  more: Readonly<Record<string, string>> = {},
 ): Promise<Program> {
   const secret = join(folder, 'password');
   await writeFile(secret, PASSWORD, { mode: 0o600 });
@@ -27,16 +29,17 @@ export async function startProduction(
     MILLRACE_ADMIN_PASSWORD_FILE: secret,
     MILLRACE_RATE_LIMIT_PRINCIPAL: '100000000',
     MILLRACE_LOG_LEVEL: 'info',
+    ...more,
   };
   return startOurs(mongodb, database, settings, root);
 }
 
-/** An API key whose role may read and write by one policy, which has a filter and hides one field. */
-export async function createShopKey(program: Program): Promise<string> {
+/** An API key whose role may read and write by one policy, which has a filter and hides one field, and call functions. */
+export async function createShopKey(program: Program, collections: readonly string[] = ['items']): Promise<string> {
   const owner = await signIn(program);
   const policy = {
     name: 'Shops work with orders',
-    resources: ['items'],
+    resources: collections,
     actions: ['read', 'create', 'update'],
     principals: { roles: ['shop'] },
     effect: 'allow',
@@ -44,6 +47,8 @@ export async function createShopKey(program: Program): Promise<string> {
     fields: { read: ['*', '-secret'], write: ['*', '-secret'] },
   };
   await post(program, '/admin/policies', policy, owner);
+  const calls = { name: 'Shops call functions', resources: ['_functions'], actions: ['call'], effect: 'allow' };
+  await post(program, '/admin/policies', { ...calls, principals: { roles: ['shop'] } }, owner);
   return String((await post(program, '/admin/keys', { name: 'shop', roles: ['shop'] }, owner))['key']);
 }
 
