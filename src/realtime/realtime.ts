@@ -19,11 +19,13 @@ import { Backlog } from './subscription/missed-rows-reader.ts';
 import { protocolTimings, type RealtimeDeps } from './subscription/realtime-deps.ts';
 import { RecentRightsChanges } from './subscription/recent-rights-changes.ts';
 import { ScopeDifferences } from './subscription/scope-difference.ts';
+import { SharedRowEffects } from './subscription/shared-row-effects.ts';
+import { SharedSnapshots } from './subscription/shared-snapshots.ts';
 import { CLOSE_CODES } from './wire/protocol.ts';
 import { FlushScheduler } from './wire/send-queue.ts';
 
-/** How many snapshots may start to read the database concurrently. */
-const SNAPSHOTS_AT_ONCE = 16;
+/** How many snapshots, or parts of one, are read from the database concurrently. */
+const SNAPSHOTS_AT_ONCE = 8;
 /** How many of these for one client; one if they are slow, because each then keeps a core of the database busy. */
 const SNAPSHOTS_OF_ONE = 2;
 /** A snapshot is slow if it takes longer to start, in milliseconds. */
@@ -61,6 +63,7 @@ export class Realtime {
     const hub = new Hub({ tail, completed, onError });
     const store = new SnapshotReader(options.mongo.data, options.queryTimeoutMs);
     const slots = new FairSemaphore(SNAPSHOTS_AT_ONCE, SNAPSHOTS_OF_ONE, SLOW_SNAPSHOT_MS);
+    const fairYield = new FairScheduler();
     const rights = new RecentRightsChanges({ tail, log });
     this.deps = {
       hub,
@@ -72,8 +75,10 @@ export class Realtime {
       impersonation,
       requestRate,
       flushScheduler: new FlushScheduler(),
+      snapshots: new SharedSnapshots({ hub, store, slots, fairYield, budget: options.budget }),
+      rowEffects: new SharedRowEffects(options.budget),
       slots,
-      fairYield: new FairScheduler(),
+      fairYield,
       scopeDifferences: new ScopeDifferences(store, slots),
       rights,
       timing,

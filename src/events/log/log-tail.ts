@@ -129,6 +129,11 @@ export class LogTail {
     return rows.filter((row) => row.number <= this.#reported.number);
   }
 
+  /** Whether the rows above a number are in memory, for all readers together. */
+  hasInMemory(after: number): boolean {
+    return this.#ring.after(after, 0) !== null;
+  }
+
   #accept(rows: readonly LogRow[]): boolean {
     const ready: LogRow[] = [];
     let whole = true;

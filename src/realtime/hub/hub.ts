@@ -25,7 +25,7 @@ const MOST_ROWS = 60_000;
 export type TimedLogPosition = Pick<LogRow, 'epoch' | 'number'> & { readonly time: LogRow['time'] | null };
 
 export interface HubOptions {
-  readonly tail: Pick<LogTail, 'read' | 'attach' | 'position'>;
+  readonly tail: Pick<LogTail, 'read' | 'attach' | 'position' | 'hasInMemory'>;
   /** Completes a row whose documents were too large for the log: reads the current document. */
   readonly completed: (row: LogRow) => Promise<LogRow>;
   readonly onError: (error: unknown) => void;
@@ -36,6 +36,7 @@ export class Hub {
   readonly #index = new SubscriptionGroupIndex();
   readonly #detach: () => void;
   #newest: TimedLogPosition;
+  #newestAt = Number.NEGATIVE_INFINITY;
   #position: TimedLogPosition;
   #taken: number;
   #turn = 0;
@@ -60,6 +61,11 @@ export class Hub {
   /** The newest row that this process has received. */
   get newest(): TimedLogPosition {
     return this.#newest;
+  }
+
+  /** When that row arrived, in milliseconds of the monotonic clock. */
+  get newestAt(): number {
+    return this.#newestAt;
   }
 
   /** Rows up to this number have been sent, or are in the batch being evaluated. */
@@ -121,11 +127,17 @@ export class Hub {
     return rows.some(({ big }) => big) ? await Promise.all(rows.map(this.#options.completed)) : rows;
   }
 
+  /** Whether `read` returns rows that are in memory anyway. */
+  hasInMemory(after: number): boolean {
+    return this.#options.tail.hasInMemory(after);
+  }
+
   #came(rows: readonly LogRow[]): void {
     const last = rows.at(-1);
     if (last === undefined) return;
     if ((rows[0]?.number ?? 0) <= this.#newest.number) this.#lost = true;
     this.#newest = { epoch: last.epoch, number: last.number, time: last.time };
+    this.#newestAt = performance.now();
     for (const wake of [...this.#waiting]) wake();
     this.#run();
   }

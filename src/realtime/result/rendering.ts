@@ -1,19 +1,24 @@
 /**
- * A document as the clients of one query see it: only the requested fields that the Scope allows, as JSON bytes. If all
- * fields are visible, stored bytes become JSON without intermediate objects.
+ * Documents as the clients of one query see them: only the requested fields that the Scope allows, as JSON bytes. If all
+ * fields are visible, stored bytes become JSON without intermediate objects. A snapshot becomes messages of limited size.
  */
 import type { Document } from 'mongodb';
 import { changedFieldNames } from '../../database/bson/raw-bson.ts';
+import { decodeDocumentCooperatively } from '../../database/bson/stored-document.ts';
 import { encodeDocumentJson } from '../../database/json/json.ts';
 import { isSameJson } from '../../database/json/transcode-document.ts';
 import { valueToWire } from '../../database/json/wire-values.ts';
 import { selectBsonFields } from '../../policies/fields/select-bson-fields.ts';
 import { evaluateStoredDocument, hidesFields, visibleFieldTree } from '../../policies/scope-filter.ts';
+import type { ScheduledTask } from '../../query/evaluate/fair-scheduler.ts';
 import { includesMeta, toFieldTree } from '../../query/evaluate/field-selection.ts';
 import { EMPTY_FIELD_TREE, type FieldTree, FULL_FIELD_TREE } from '../../query/evaluate/field-tree.ts';
 import { compareNumbers, isNaNValue, isNumber, type NumberValue } from '../../query/evaluate/numbers.ts';
 import { sortKeyOf } from '../../query/page/sort-key.ts';
+import { encodeSnapshotPart, type SnapshotPart } from '../wire/encode-message.ts';
 import type { LiveQuerySpec } from './live-query-spec.ts';
+import type { WindowMember } from './query-window.ts';
+import { toWindowMember } from './window-member.ts';
 
 /** Whether documents are sent whole, without omitting fields. */
 export function sendsWholeDocuments({ scope, fields }: LiveQuerySpec): boolean {
@@ -91,4 +96,52 @@ const LAST = '9999-12-31T23:59:59.999Z';
 function withinYears(date: Date, text: unknown): unknown {
   if (typeof text !== 'string' || /^\d/.test(text)) return text;
   return date.getTime() < 0 ? FIRST : LAST;
+}
+
+/** Bytes of documents and sort keys in one message; a single document may be larger. */
+const PART_BYTES = 256 * 1024;
+
+export interface RenderSnapshotOptions {
+  readonly query: LiveQuerySpec;
+  readonly batches: AsyncIterable<readonly Buffer[]> | Iterable<readonly Buffer[]>;
+  readonly position: string;
+  readonly lane: ScheduledTask;
+  /** Called for each entry of the window, also for those that are not shown. */
+  readonly onMember: (member: WindowMember) => void;
+  /** Whether nobody needs the rest. */
+  readonly isObsolete: () => boolean;
+}
+
+/** The messages of a snapshot. Without the last one if it has become obsolete. */
+export async function* renderSnapshot(options: RenderSnapshotOptions): AsyncGenerator<SnapshotPart> {
+  const { query, position, lane, onMember, isObsolete } = options;
+  const turn = () => lane.waitTurn();
+  let count = 0;
+  let documents: Buffer[] = [];
+  let keys: Buffer[] = [];
+  let bytes = 0;
+  for await (const batch of options.batches) {
+    for (const raw of batch) {
+      if (lane.shouldYield) await turn();
+      if (isObsolete()) return;
+      const document = query.keyed ? await decodeDocumentCooperatively(raw, turn) : null;
+      if (document !== null && query.limit !== null) onMember(toWindowMember(document, query));
+      count += 1;
+      if (query.limit !== null && count > query.limit) continue;
+      const json = await renderDocument(query, raw, turn);
+      documents.push(json);
+      bytes += json.length;
+      if (document !== null) {
+        const key = Buffer.from(sortKeyJson(query, document));
+        keys.push(key);
+        bytes += key.length;
+      }
+      if (bytes < PART_BYTES) continue;
+      yield encodeSnapshotPart(documents, query.keyed ? keys : null, null);
+      documents = [];
+      keys = [];
+      bytes = 0;
+    }
+  }
+  if (!isObsolete()) yield encodeSnapshotPart(documents, query.keyed ? keys : null, position);
 }

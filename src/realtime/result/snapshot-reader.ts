@@ -127,6 +127,12 @@ export class SnapshotReader {
     if (found?.options?.['capped'] === true) throw new MillraceError('forbidden', CAPPED);
   }
 
+  /** The cluster time of the primary's newest write; null if the database does not say. */
+  async operationTime(): Promise<Timestamp | null> {
+    const reply: { readonly operationTime?: Timestamp } = await this.#data.command({ ping: 1 });
+    return reply.operationTime ?? null;
+  }
+
   /** The number of documents of a query, counted up to `most`. */
   async count(query: LiveQuerySpec, most: number): Promise<number> {
     const options = { limit: most, ...BY_CODE_POINT, maxTimeMS: this.#timeoutMs };

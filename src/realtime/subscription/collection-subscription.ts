@@ -2,6 +2,7 @@
  * A subscription to the documents of a collection. It starts with a snapshot, or with the rows that its client missed,
  * and restarts when its result becomes invalid.
  */
+import type { Timestamp } from 'mongodb';
 import type { Principal } from '../../auth/identity/principal.ts';
 import { decodeDocumentCooperatively } from '../../database/bson/stored-document.ts';
 import type { CollectionName } from '../../database/parse-collection-name.ts';
@@ -25,7 +26,6 @@ import { checkResume, type ResumeResult, readBacklogRow } from './resume-check.t
 import { memoryCountedBatches, sendSnapshot } from './snapshot-sender.ts';
 import { Subscription, type SubscriptionOptions } from './subscription.ts';
 
-const MOST_DOCUMENTS = 10_000;
 /** Bytes of the documents of a window that are sent again in one turn; a larger window restarts, in parts. */
 const AGAIN_BYTES = 1024 * 1024;
 
@@ -220,7 +220,7 @@ export class CollectionSubscription extends Subscription {
     let bytes = 0;
     try {
       if (read.time === null || !read.time.equals(through.time)) return null;
-      for await (const batch of memoryCountedBatches(read, this.queue.account)) {
+      for await (const batch of memoryCountedBatches(read, this.queue.account, this.deps.slots)) {
         await mapCooperatively(batch, async (raw) => {
           const document = await decodeDocumentCooperatively(raw);
           const member = toWindowMember(document, live.query);
@@ -252,39 +252,19 @@ export class CollectionSubscription extends Subscription {
 
   async #snapshot(run: AbortSignal): Promise<void> {
     const live = this.#live(run);
-    await this.queue.paced(() => this.#read(run, live));
+    const { id, queue, deps, resetAt } = this;
+    const onBegin = (mark: LogPosition, time: Timestamp | null) => this.#beginWith(mark, time);
+    await queue.paced(() => sendSnapshot({ id, queue, deps, onBegin }, run, live, resetAt));
     if (!run.aborted) await this.follow(run, live, this.#indexKey(), true);
   }
 
-  async #read(run: AbortSignal, live: LiveQuery): Promise<void> {
-    if (!this.queue.isReady) await this.queue.ready(run);
-    if (run.aborted) return;
-    const mark = this.deps.hub.newest;
-    const read = await this.#open(live, null);
-    try {
-      if (run.aborted) return;
-      if (read.more && live.window === null) await this.#refuseTooLarge();
-      if (run.aborted) return;
-      this.after = mark.number;
-      // Changes that the snapshot already contains are not sent again, though they come after its position.
-      this.until = read.time;
-      this.absent = read.time === null ? this.#collection : null;
-      this.sendMessage('subscribed', { from: 'snapshot' }, null);
-      await sendSnapshot(this, run, { live, read, position: formatPosition(mark), fairYield: this.deps.fairYield });
-    } finally {
-      await read.close();
-    }
-  }
-
-  async #refuseTooLarge(): Promise<void> {
-    if ((await this.deps.store.count(this.#query, MOST_DOCUMENTS + 1)) <= MOST_DOCUMENTS) return;
-    throw new MillraceError(
-      'subscription-result-too-large',
-      `More than ${MOST_DOCUMENTS.toLocaleString('en')} documents match`,
-      {
-        hint: 'Add a limit to the query, or a narrower filter',
-      },
-    );
+  /** @param time the cluster time of the snapshot; null if the collection does not exist */
+  #beginWith(mark: LogPosition, time: Timestamp | null): void {
+    this.after = mark.number;
+    // Changes that the snapshot already contains are not sent again, though they come after its position.
+    this.until = time;
+    this.absent = time === null ? this.#collection : null;
+    this.sendMessage('subscribed', { from: 'snapshot' }, null);
   }
 
   #indexKey(): FilterIndexKey | null {

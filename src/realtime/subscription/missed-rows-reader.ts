@@ -26,10 +26,12 @@ export interface BacklogChunk {
   readonly segments: readonly AtomicRowGroup[];
   /** The number of the last examined row. */
   readonly through: number;
+  /** Whether the rows are in memory anyway, and not for this reader alone. */
+  readonly isShared?: boolean;
 }
 
 export interface BacklogOptions {
-  readonly hub: Pick<Hub, 'read' | 'newest'>;
+  readonly hub: Pick<Hub, 'read' | 'newest' | 'hasInMemory'>;
   readonly log: Pick<EventLog, 'about'>;
   readonly completed: (row: LogRow) => Promise<LogRow>;
   readonly readers: FairSemaphore;
@@ -71,11 +73,13 @@ export class Backlog {
   }
 
   async #near(after: number): Promise<BacklogChunk> {
-    const rows = await this.#options.hub.read(after, READ_BYTES);
+    const { hub } = this.#options;
+    const isShared = hub.hasInMemory(after);
+    const rows = await hub.read(after, READ_BYTES);
     const last = rows.at(-1);
     if (last === undefined || rows[0]?.number !== after + 1)
       throw new BacklogExpired(`Row ${after + 1} no longer exists`);
-    return stretchOf(rows, last.number);
+    return { ...stretchOf(rows, last.number), isShared };
   }
 
   async #far(after: number, through: number, collections: readonly string[]): Promise<BacklogChunk> {

@@ -13,6 +13,8 @@ import type { FlushScheduler } from '../wire/send-queue.ts';
 import type { Backlog } from './missed-rows-reader.ts';
 import type { RecentRightsChanges } from './recent-rights-changes.ts';
 import type { ScopeDifferences } from './scope-difference.ts';
+import type { SharedRowEffects } from './shared-row-effects.ts';
+import type { SharedSnapshots } from './shared-snapshots.ts';
 
 export interface RealtimeDeps {
   readonly hub: Hub;
@@ -26,7 +28,9 @@ export interface RealtimeDeps {
   /** Each subscription counts as one request. */
   readonly requestRate: RequestRateLimiter;
   readonly flushScheduler: FlushScheduler;
-  /** Limits how many snapshots start to read the database concurrently. */
+  readonly snapshots: SharedSnapshots;
+  readonly rowEffects: SharedRowEffects;
+  /** Limits how many snapshots are read from the database concurrently. */
   readonly slots: FairSemaphore;
   /** Schedules subscriptions that catch up, piece by piece. */
   readonly fairYield: FairScheduler;

@@ -41,9 +41,9 @@ export class SubscriptionMemory {
   }
 }
 
-/** Bytes of rows read together. */
-export function backlogChunkBytes({ segments }: BacklogChunk): number {
+/** Bytes of rows that were read together for one client. Documents that are too large for the log are always read for it alone. */
+export function backlogChunkBytes({ segments, isShared = false }: BacklogChunk): number {
   let bytes = 0;
-  for (const { rows } of segments) for (const row of rows) bytes += rowBytesWithDocument(row);
+  for (const { rows } of segments) for (const row of rows) if (!isShared || row.big) bytes += rowBytesWithDocument(row);
   return bytes;
 }

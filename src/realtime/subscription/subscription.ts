@@ -1,6 +1,6 @@
 /**
- * The base of all subscriptions. A subscription reads the log by itself until it has caught up, then joins a group. It
- * leaves it when its client is too slow. After `lagMs` (realtime-deps.ts) a live result restarts, and live events are closed.
+ * The base of all subscriptions. A subscription reads the log by itself until it has caught up, then joins a group, which
+ * it leaves when its client is too slow. After `lagMs` (realtime-deps.ts) a live result restarts, and live events are closed.
  */
 import type { Timestamp } from 'mongodb';
 import { translateError } from '../../database/errors.ts';
@@ -13,7 +13,7 @@ import type { FilterIndexKey } from '../hub/filter-index-key.ts';
 import type { TimedLogPosition } from '../hub/hub.ts';
 import { hasReceivedRow, type SubscriptionGroup, type SubscriptionGroupMember } from '../hub/subscription-group.ts';
 import { queueAsTransaction } from '../hub/transaction-messages.ts';
-import { type LiveResult, prepareRowCooperatively } from '../result/live-result-interface.ts';
+import type { LiveResult, RowEffect } from '../result/live-result-interface.ts';
 import { LogRowView } from '../result/log-row-view.ts';
 import { CollectionDropped, resetReasonForError } from '../result/snapshot-reader.ts';
 import { encodeMessage } from '../wire/encode-message.ts';
@@ -22,6 +22,7 @@ import type { SendQueue } from '../wire/send-queue.ts';
 import type { SubscriptionMessage } from '../wire/shared-message.ts';
 import { type BacklogChunk, BacklogExpired } from './missed-rows-reader.ts';
 import type { RealtimeDeps } from './realtime-deps.ts';
+import type { RowEvaluation } from './shared-row-effects.ts';
 import { backlogChunkBytes, SubscriptionMemory } from './subscription-memory.ts';
 
 /** Minimum time between two resets of one subscription. */
@@ -49,10 +50,11 @@ export abstract class Subscription implements SubscriptionGroupMember {
   absent: string | null = null;
   /** When it left its group because its client is slow; monotonic milliseconds. */
   protected behindSince: number | null = null;
+  /** When it was last reset: older snapshots may be the reason. Monotonic milliseconds. */
+  protected resetAt = 0;
   #group: SubscriptionGroup | null = null;
   #run = new AbortController();
   #turn = 0;
-  #resetAt = 0;
   #ended = false;
   #announced = false;
   /** The memory that it uses of its client's budget. */
@@ -128,8 +130,8 @@ export abstract class Subscription implements SubscriptionGroupMember {
     if (this.#ended) return;
     this.#announced = false;
     this.sendMessage('reset', { reason }, RESTART_POSITION);
-    const wait = this.#resetAt + RESET_PAUSE_MS - performance.now();
-    this.#resetAt = Math.max(performance.now(), this.#resetAt + RESET_PAUSE_MS);
+    const wait = this.resetAt + RESET_PAUSE_MS - performance.now();
+    this.resetAt = Math.max(performance.now(), this.resetAt + RESET_PAUSE_MS);
     this.launch(async (run) => {
       if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
       if (!run.aborted) await this.begin(run, null);
@@ -189,8 +191,9 @@ export abstract class Subscription implements SubscriptionGroupMember {
     key: FilterIndexKey | null,
     announce: boolean,
   ): Promise<void> {
-    const { hub, fairYield } = this.deps;
+    const { hub, fairYield, rowEffects } = this.deps;
     const lane = fairYield.createTask(this.queue);
+    const rows = rowEffects.evaluate(live, run);
     let waited = false;
     for (;;) {
       await this.queue.ready(run);
@@ -207,8 +210,9 @@ export abstract class Subscription implements SubscriptionGroupMember {
       // Reads, sends and joins in one turn: if it waited in between, new rows could keep it from ever catching up.
       await lane.waitTurn();
       if (run.aborted) return;
-      if (!(await this.queue.paced(() => this.#reportNext(run, live, lane)))) return;
+      if (!(await this.queue.paced(() => this.#reportNext(run, live, rows, lane)))) return;
     }
+    rows.end();
     this.behindSince = null;
     this.#memory.releaseResult();
     this.#group = hub.join(this, live, key);
@@ -219,27 +223,25 @@ export abstract class Subscription implements SubscriptionGroupMember {
   }
 
   /** Reads the next rows of the log and sends what is new. False if it has been reset or aborted. */
-  async #reportNext(run: AbortSignal, live: LiveResult, lane: ScheduledTask): Promise<boolean> {
-    const { backlog } = this.deps;
+  async #reportNext(run: AbortSignal, live: LiveResult, rows: RowEvaluation, lane: ScheduledTask): Promise<boolean> {
     const { account } = this.queue;
     const missed = { after: this.after, through: null, collections: this.collections, whose: account.key };
-    // The reader releases the semaphore before anything waits for the client.
-    const stretch = await backlog.read(missed, (found) => found);
+    // The semaphore is released before anything waits for the client.
+    const stretch = await this.deps.backlog.read(missed, (found) => found);
     const bytes = backlogChunkBytes(stretch);
     account.note(bytes);
     try {
-      return !run.aborted && (await this.#reportStretch(run, live, stretch, lane));
+      return !run.aborted && (await this.#reportStretch(run, live, stretch, (row) => rows.apply(row, lane)));
     } finally {
       account.note(-bytes);
     }
   }
 
-  /** False if it has been reset or aborted. */
   async #reportStretch(
     run: AbortSignal,
     live: LiveResult,
     { segments, through }: BacklogChunk,
-    lane: ScheduledTask,
+    apply: (row: LogRow) => Promise<RowEffect>,
   ): Promise<boolean> {
     let last: LogRow | undefined;
     for (const { rows, joined } of segments) {
@@ -251,9 +253,8 @@ export abstract class Subscription implements SubscriptionGroupMember {
       const transaction = joined && last !== undefined ? formatPosition(last) : null;
       for (const row of rows) {
         if (hasReceivedRow(this, row)) continue;
-        const view = await prepareRowCooperatively(new LogRowView(row), live, lane);
+        const verdict = await apply(row);
         if (run.aborted) return false;
-        const verdict = live.applyRow(view);
         if (typeof verdict !== 'string') {
           reported.push(...verdict);
           continue;

@@ -1,5 +1,5 @@
 /** Encodes messages for a single client, as a WebSocket frame or as an event of a stream. */
-import { encodeSseEvent, encodeTextFrame } from './encode-frames.ts';
+import { encodeFrameStart, encodeSseEvent, encodeTextFrame } from './encode-frames.ts';
 
 /**
  * @param id the subscription's id; null on a stream, undefined for a message about no subscription
@@ -16,18 +16,35 @@ export function encodeMessage(
   return encodeTextFrame([Buffer.from(JSON.stringify({ ...named, ...fields }))]);
 }
 
-/** One part of a snapshot. @param documents JSON of each, @param keys JSON of their sort keys or null */
+/** The body of a snapshot message, the same for all clients. The position is that of the snapshot, in its last part. */
+export interface SnapshotPart {
+  readonly body: Buffer;
+  readonly position: string | null;
+}
+
+/** @param documents JSON of each, @param keys JSON of their sort keys or null, @param position null unless it is the last */
 export function encodeSnapshotPart(
-  id: string | null,
   documents: readonly Buffer[],
   keys: readonly Buffer[] | null,
   position: string | null,
-): Buffer {
-  const head = id === null ? '{"documents":[' : `{"type":"snapshot","id":${JSON.stringify(id)},"documents":[`;
+): SnapshotPart {
   const last = position === null ? '"last":false}' : `"last":true,"position":"${position}"}`;
   const sortKeys = keys === null ? [] : [Buffer.from('"sortKey":['), ...listed(keys), Buffer.from('],')];
-  const parts = [Buffer.from(head), ...listed(documents), Buffer.from('],'), ...sortKeys, Buffer.from(last)];
-  return id === null ? encodeSseEvent('snapshot', parts, position) : encodeTextFrame(parts);
+  const parts = [Buffer.from('"documents":['), ...listed(documents), Buffer.from('],'), ...sortKeys, Buffer.from(last)];
+  return { body: Buffer.concat(parts), position };
+}
+
+/** What is written before and after the body of a part, for a subscription with this id; null on a stream. */
+export function frameSnapshotPart(
+  id: string | null,
+  { body, position }: SnapshotPart,
+): { readonly head: Buffer; readonly end: Buffer | null } {
+  if (id === null) {
+    const end = position === null ? '\n\n' : `\nid: ${position}\n\n`;
+    return { head: Buffer.from('event: snapshot\ndata: {'), end: Buffer.from(end) };
+  }
+  const head = Buffer.from(`{"type":"snapshot","id":${JSON.stringify(id)},`);
+  return { head: encodeFrameStart(head, body.length), end: null };
 }
 
 const COMMA = Buffer.from(',');

@@ -16,6 +16,14 @@ export interface WritableConnection {
   on(event: 'drain', listener: () => void): unknown;
 }
 
+/** A chunk that several clients share, as offsets in everything that was pushed to one client. */
+interface SharedChunk {
+  readonly from: number;
+  readonly to: number;
+  /** Called once, when they have left or the connection is closed. */
+  readonly release: () => void;
+}
+
 /** When more bytes than this wait, nothing more is pushed to the client. */
 const FULL_BYTES = 1024 * 1024;
 /**
@@ -37,6 +45,9 @@ export class SendQueue {
   #waitingBytes = 0;
   /** Bytes of these that were encoded for this client alone. */
   #own = 0;
+  /** Bytes pushed so far, and the shared chunks among them that may still wait. */
+  #pushed = 0;
+  #shared: SharedChunk[] = [];
   /** Bytes in the connection's buffer that count against the budget. */
   #counted = 0;
   /** Whether this turn has exceeded the limits of the budget. */
@@ -86,7 +97,21 @@ export class SendQueue {
     if (this.#waiting.length === 0) this.#turns.add(this);
     this.#waiting.push(chunk);
     this.#waitingBytes += chunk.length;
+    this.#pushed += chunk.length;
     if (own > 0) this.#spend(own);
+  }
+
+  /**
+   * Pushes a chunk that several clients share and that is counted elsewhere, however long it waits here.
+   * @param release called once, when the chunk has left or the connection is closed
+   */
+  pushShared(chunk: Buffer, release: () => void): void {
+    if (this.#closed) {
+      release();
+      return;
+    }
+    this.#shared.push({ from: this.#pushed, to: this.#pushed + chunk.length, release });
+    this.push(chunk, 0);
   }
 
   #spend(own: number): void {
@@ -111,10 +136,13 @@ export class SendQueue {
       return;
     }
     this.sentAt = now;
+    const takesMore = this.#write();
     // The socket is below its own high-water mark, which is far below FULL_BYTES.
-    if (this.#write()) return;
+    if (takesMore && this.#shared.length === 0) return;
     const queued = this.#to.writableLength;
-    this.#count(queued);
+    const shared = this.#settleShared(queued);
+    if (takesMore) return;
+    this.#count(Math.max(0, queued - shared));
     // Also full if other connections of the same principal use all of its memory.
     if (this.#isFull || (queued <= FULL_BYTES && this.account.hasRoom(0))) return;
     this.#isFull = true;
@@ -160,7 +188,16 @@ export class SendQueue {
     this.#waitingBytes = 0;
     this.#unspend();
     this.#count(0);
+    for (const { release } of this.#shared) release();
+    this.#shared = [];
     this.#release();
+  }
+
+  /** Releases the shared chunks that have left. @returns how many of the unsent bytes are shared */
+  #settleShared(unsent: number): number {
+    const sent = this.#pushed - unsent;
+    while ((this.#shared[0]?.to ?? Number.POSITIVE_INFINITY) <= sent) this.#shared.shift()?.release();
+    return this.#shared.reduce((bytes, { from, to }) => bytes + to - Math.max(from, sent), 0);
   }
 
   #count(bytes: number): void {
@@ -183,7 +220,9 @@ export class SendQueue {
   }
 
   #drained(): void {
-    this.#count(this.#closed ? 0 : this.#to.writableLength);
+    const queued = this.#closed ? 0 : this.#to.writableLength;
+    const shared = this.#settleShared(queued + this.#waitingBytes);
+    this.#count(Math.max(0, queued - shared));
     const wasFull = this.#isFull;
     this.#isFull = false;
     if (wasFull) this.onDrained();

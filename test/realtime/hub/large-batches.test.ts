@@ -32,6 +32,7 @@ t.test('rows without documents are completed a few at a time', async (t) => {
   const tail = {
     position: { epoch: 1, number: ROWS },
     attach: () => () => {},
+    hasInMemory: () => true,
     read: async (after: number, limit: number) => rows.slice(after, after + limit),
   };
   const hub = new Hub({ tail, completed, onError: (error) => t.fail(String(error)) });

@@ -52,6 +52,7 @@ for (const [way, breakOff] of Object.entries(ways)) {
         listener = attached;
         return () => {};
       },
+      hasInMemory: () => true,
       read: async (after: number) => rows.filter(({ number }) => number > after),
     };
     const hub = new Hub({ tail, completed: async (row) => row, onError: () => {} });

@@ -13,6 +13,7 @@ import { SubscriptionGroupIndex } from '../../../src/realtime/hub/subscription-g
 import { LiveQuery } from '../../../src/realtime/result/live-query.ts';
 import { toLiveQuerySpec, toSubscriptionQuery } from '../../../src/realtime/result/live-query-spec.ts';
 import { CollectionSubscription } from '../../../src/realtime/subscription/collection-subscription.ts';
+import { SharedSnapshots } from '../../../src/realtime/subscription/shared-snapshots.ts';
 import { FlushScheduler, SendQueue } from '../../../src/realtime/wire/send-queue.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { markLog } from '../../helpers/events/log-rows.ts';
@@ -25,8 +26,12 @@ const requested = toSubscriptionQuery(parseQueryJson({ sort: 'n', limit: 5 }), t
 /** A send queue, and what was written to it. */
 function listener(turns: FlushScheduler) {
   const reported: string[] = [];
+  let text = '';
   const write = (chunk: Buffer) => {
-    const [, type, json = ''] = /^event: (.*)\ndata: (.*)$/m.exec(String(chunk)) ?? [];
+    text += String(chunk);
+    if (!text.endsWith('\n\n')) return true;
+    const [, type, json = ''] = /^event: (.*)\ndata: (.*)$/m.exec(text) ?? [];
+    text = '';
     const { op = '', documentId = '', reason = '' } = JSON.parse(json);
     reported.push([type, op, documentId, reason].filter((word) => word !== '').join(' '));
     return true;
@@ -61,14 +66,24 @@ t.test(
       newest: { get: newest },
       taken: { get: () => common.hub.taken },
       position: { get: () => common.hub.position },
+      newestAt: { get: () => common.hub.newestAt },
       turn: { get: () => common.hub.turn },
+      passed: { value: common.hub.passed.bind(common.hub) },
       read: { value: common.hub.read.bind(common.hub) },
       join: { value: common.hub.join.bind(common.hub) },
       leave: { value: common.hub.leave.bind(common.hub) },
     });
     const { reported, queue } = listener(common.flushScheduler);
+    const snapshots = new SharedSnapshots({ ...common, hub });
     const subscription = new CollectionSubscription({
-      ...{ id: null, queue, deps: { ...common, hub }, principal: { kind: 'anonymous' }, collection: name, requested },
+      ...{
+        id: null,
+        queue,
+        deps: { ...common, hub, snapshots },
+        principal: { kind: 'anonymous' },
+        collection: name,
+        requested,
+      },
       onEnd: () => t.fail('it goes on'),
       onTooSlow: () => t.fail('it is quick'),
     });

@@ -20,7 +20,11 @@ t.test('of many clients that resume from far behind a few read the log at one ti
     await new Promise<void>((resolve) => ends.push(resolve));
     return { rows: [], through };
   };
-  const hub = { read: async () => t.fail('that is too far for memory') as never, newest: NEWEST };
+  const hub = {
+    hasInMemory: () => false,
+    read: async () => t.fail('that is too far for memory') as never,
+    newest: NEWEST,
+  };
   const backlog = new Backlog({ hub, log: { about }, completed: async (row) => row, readers: new FairSemaphore(4, 2) });
   const done: string[] = [];
   const comeBack = (whose: string) =>
@@ -49,7 +53,7 @@ t.test('rows that arrive during the wait for the semaphore are read, too', async
     requested.push(through);
     return { rows: [], through };
   };
-  const hub = { read: async () => [], newest: NEWEST };
+  const hub = { hasInMemory: () => false, read: async () => [], newest: NEWEST };
   const readers = new FairSemaphore(1, 1);
   const backlog = new Backlog({ hub, log: { about }, completed: async (row) => row, readers });
   let leave = () => {};

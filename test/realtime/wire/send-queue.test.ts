@@ -88,3 +88,30 @@ t.test('nothing is written to an ended connection, or after the close', async (t
   t.strictSame(line.written, []);
   t.equal(queue.queuedBytes, 0);
 });
+
+t.test('a shared chunk is not counted here, and released when it has left', async (t) => {
+  const line = new Line();
+  const turns = new FlushScheduler();
+  const account = unbounded();
+  const queue = new SendQueue(line, turns, account);
+  const released: string[] = [];
+  queue.push(Buffer.alloc(10_000));
+  queue.pushShared(Buffer.alloc(100_000), () => released.push('first'));
+  queue.pushShared(Buffer.alloc(100_000), () => released.push('second'));
+  queue.push(Buffer.alloc(5_000));
+  turns.flush();
+  t.equal(account.held, 15_000);
+  line.writableLength = 55_000;
+  queue.push(Buffer.alloc(1_000));
+  turns.flush();
+  t.strictSame(released, ['first']);
+  t.equal(account.held, 6_000, 'the rest of the second one is not counted either');
+  line.letGo();
+  t.strictSame(released, ['first', 'second']);
+  queue.pushShared(Buffer.alloc(100_000), () => released.push('third'));
+  turns.flush();
+  queue.close();
+  queue.pushShared(Buffer.alloc(1), () => released.push('fourth'));
+  t.strictSame(released, ['first', 'second', 'third', 'fourth']);
+  t.equal(account.held, 0);
+});

@@ -27,7 +27,7 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   /** Sends changes that a snapshot already contains. */
   'blind-snapshot': {
     file: 'src/realtime/subscription/collection-subscription.ts',
-    from: 'this.until = read.time;',
+    from: 'this.until = time;',
     to: 'this.until = null;',
   },
   /** Sends the changes of a transaction one by one. */
