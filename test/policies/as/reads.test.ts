@@ -144,7 +144,7 @@ t.test('impersonation', async (t) => {
     for (const name of [...names, `key:${ann.id}`, `user:${key.id}`]) {
       const response = await get('/api/posts', as(name));
       t.equal(response.statusCode, 404, name);
-      t.equal(response.json().code, `${name.slice(0, name.indexOf(':'))}-not-found`, name);
+      t.equal(response.json().code, name.startsWith('user:') ? 'user-not-found' : 'api-key-not-found', name);
     }
   });
 
