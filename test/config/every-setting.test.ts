@@ -49,8 +49,9 @@ function other(name: string, schema: TSchema): string | undefined {
   const value: unknown = 'default' in schema ? schema.default : undefined;
   if ('enum' in schema && Array.isArray(schema.enum)) return String(schema.enum.findLast((choice) => choice !== value));
   if (!('type' in schema) || schema.type !== 'integer') return TEXTS[name];
-  const number = typeof value === 'number' ? value : 16_000_000;
-  return String('maximum' in schema && number === schema.maximum ? number - 1 : number + 1);
+  const maximum = 'maximum' in schema ? Number(schema.maximum) : Number.MAX_SAFE_INTEGER;
+  const number = typeof value === 'number' ? value : Math.min(16_000_000, maximum);
+  return String(number === maximum ? number - 1 : number + 1);
 }
 
 t.test('every setting changes the configuration', async (t) => {
