@@ -89,7 +89,7 @@ export class FunctionRunner implements FunctionInvoker {
       outcome = await sandbox.call({
         bundle: plugin.bundle,
         // A dry run leaves nothing behind.
-        group: pretence === null ? contextGroupOf(plugin) : null,
+        group: pretence === null ? contextGroupOf(plugin, run.restricted) : null,
         file: fn.file,
         kind: fn.options.kind,
         input: call.input,

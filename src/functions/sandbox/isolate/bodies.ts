@@ -34,6 +34,7 @@ export function makeBodyUtils(encodings: EncodingUtils): BodyUtils {
   const [Bytes, Buffers] = [Uint8Array, ArrayBuffer];
   const plainText = Object.prototype.toString;
   const { isArray } = Array;
+  const { hasOwn, create } = Object;
   const uncurry = Function.prototype.bind.bind(Function.prototype.call) as <T, A extends unknown[], R>(
     fn: (this: T, ...rest: A) => R,
   ) => (self: T, ...rest: A) => R;
@@ -79,7 +80,7 @@ export function makeBodyUtils(encodings: EncodingUtils): BodyUtils {
         length += chunk.length;
       }
       this.#bytes = joined(chunks, length);
-      this.type = given.type === undefined ? '' : lower(`${given.type}`);
+      this.type = hasOwn(given, 'type') && given.type !== undefined ? lower(`${given.type}`) : '';
     }
     get size(): number {
       return this.#bytes.length;
@@ -129,7 +130,7 @@ export function makeBodyUtils(encodings: EncodingUtils): BodyUtils {
     #isLocked = false;
     #wake: () => void = () => {};
 
-    constructor(source: Source = {}) {
+    constructor(source: Source = create(null)) {
       this.#source = source;
       this.#controller = {
         desiredSize: 1,

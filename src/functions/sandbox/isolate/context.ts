@@ -25,7 +25,7 @@ export function makeFunctionContext(
   { encodings, bodies, values, webhooks }: ContextDeps,
   maxBytes: number,
 ): (facts: CallContextData, bridge: Pick<CallBridge, 'request' | 'log'>) => object {
-  const { freeze, create, keys } = Object;
+  const { assign, freeze, create, keys } = Object;
   const { isArray } = Array;
   const Dates = Date;
   const { parse } = JSON;
@@ -41,6 +41,8 @@ export function makeFunctionContext(
   interface WriteOptions {
     readonly ifMatch?: unknown;
   }
+  /** Own options only: what code of an earlier call put on a prototype is none. */
+  const ownOptions = <T>(given: T): T => assign(create(null), given);
   const commas = (value: unknown): unknown => (isArray(value) ? value.join(',') : value);
   interface SentBody {
     readonly text?: string;
@@ -57,6 +59,11 @@ export function makeFunctionContext(
     return (async () => send(sent(await bodies.collect(body, maxBytes))))();
   };
 
+  interface FileOptions {
+    readonly name?: unknown;
+    readonly type?: unknown;
+    readonly body?: unknown;
+  }
   interface FetchOptions {
     readonly method?: unknown;
     readonly headers?: unknown;
@@ -67,6 +74,10 @@ export function makeFunctionContext(
     readonly status: number;
     readonly headers: Readonly<Record<string, string>>;
     readonly base64: string;
+  }
+  interface ScheduleOptions {
+    readonly after?: unknown;
+    readonly at?: unknown;
   }
   interface HmacOptions {
     readonly encoding?: unknown;
@@ -81,19 +92,37 @@ export function makeFunctionContext(
   return ({ principal, run, secrets }, { request, log }) => {
     const documents = (collection: unknown) =>
       freeze({
-        list: ({ filter, sort, limit, cursor, fields }: ListOptions = {}) =>
-          request('documents.list', { collection, filter, sort: commas(sort), limit, cursor, fields: commas(fields) }),
+        list: (given?: ListOptions) => {
+          const { filter, sort, limit, cursor, fields } = ownOptions<ListOptions>(given ?? {});
+          const parameters = { filter, sort: commas(sort), limit, cursor, fields: commas(fields) };
+          return request('documents.list', { collection, ...parameters });
+        },
         get: (id: unknown) => request('documents.get', { collection, id }),
         count: (filter?: unknown) => request('documents.count', { collection, filter }),
         create: (document: unknown) => request('documents.create', { collection, document }),
-        replace: (id: unknown, document: unknown, { ifMatch }: WriteOptions = {}) =>
-          request('documents.replace', { collection, id, document, ifMatch }),
-        patch: (id: unknown, changes: unknown, { ifMatch }: WriteOptions = {}) =>
-          request('documents.patch', { collection, id, changes, ifMatch }),
-        update: (id: unknown, operators: unknown, { ifMatch }: WriteOptions = {}) =>
-          request('documents.update', { collection, id, operators, ifMatch }),
-        remove: async (id: unknown, { ifMatch }: WriteOptions = {}) => {
-          await request('documents.remove', { collection, id, ifMatch });
+        replace: (id: unknown, document: unknown, given?: WriteOptions) =>
+          request('documents.replace', {
+            collection,
+            id,
+            document,
+            ifMatch: ownOptions<WriteOptions>(given ?? {}).ifMatch,
+          }),
+        patch: (id: unknown, changes: unknown, given?: WriteOptions) =>
+          request('documents.patch', {
+            collection,
+            id,
+            changes,
+            ifMatch: ownOptions<WriteOptions>(given ?? {}).ifMatch,
+          }),
+        update: (id: unknown, operators: unknown, given?: WriteOptions) =>
+          request('documents.update', {
+            collection,
+            id,
+            operators,
+            ifMatch: ownOptions<WriteOptions>(given ?? {}).ifMatch,
+          }),
+        remove: async (id: unknown, given?: WriteOptions) => {
+          await request('documents.remove', { collection, id, ifMatch: ownOptions<WriteOptions>(given ?? {}).ifMatch });
         },
       });
 
@@ -101,15 +130,8 @@ export function makeFunctionContext(
       get: (id: unknown) => request('files.get', { id }),
       text: (id: unknown) => request('files.text', { id }),
       bytes: async (id: unknown) => fromBase64((await request('files.bytes', { id })) as string),
-      create: async ({
-        name,
-        type,
-        body,
-      }: {
-        readonly name?: unknown;
-        readonly type?: unknown;
-        readonly body?: unknown;
-      }) => {
+      create: async (file: FileOptions) => {
+        const { name, type, body } = ownOptions<FileOptions>(file);
         const known = type ?? bodies.typeOf(body) ?? undefined;
         return withBody(body ?? '', (taken) => request('files.create', { name, type: known, ...taken }));
       },
@@ -118,7 +140,8 @@ export function makeFunctionContext(
       },
     });
 
-    const call = async (url: unknown, { method, headers, body, timeoutMs }: FetchOptions = {}) => {
+    const call = async (url: unknown, options?: FetchOptions) => {
+      const { method, headers, body, timeoutMs } = ownOptions<FetchOptions>(options ?? {});
       const given = headers === undefined ? undefined : values.headersOf(headers);
       const argument = { url: `${url}`, method, headers: given, timeoutMs };
       const response = (await withBody(body, (taken) => request('fetch', { ...argument, ...taken }))) as FetchResult;
@@ -135,13 +158,14 @@ export function makeFunctionContext(
     };
 
     const hmac = (secret: unknown, text: unknown, given: unknown = {}) => {
-      const { encoding, key }: HmacOptions = typeof given === 'object' && given !== null ? given : { encoding: given };
+      const isOptions = typeof given === 'object' && given !== null;
+      const { encoding, key } = ownOptions<HmacOptions>(isOptions ? given : { encoding: given });
       return request('hmac', { secret, text: `${text}`, encoding, key });
     };
 
-    const schedule = (name: unknown, input: unknown = null, given: { after?: unknown; at?: unknown } = {}) => {
-      const at = given.at instanceof Dates ? given.at.toISOString() : given.at;
-      return request('schedule', { name, input, after: given.after, at });
+    const schedule = (name: unknown, input: unknown = null, options?: ScheduleOptions) => {
+      const { after, at } = ownOptions<ScheduleOptions>(options ?? {});
+      return request('schedule', { name, input, after, at: at instanceof Dates ? at.toISOString() : at });
     };
 
     const line =

@@ -46,11 +46,14 @@ export function makeOutcomeUtils(bodies: BodyUtils): OutcomeUtils {
   const includes = uncurry(String.prototype.includes);
   const { stringify } = JSON;
   const { isArray } = Array;
-  const { create, keys } = Object;
+  const { assign, create, keys } = Object;
   const MAX_MESSAGE = 2_000;
   const MAX_STACK = 8_000;
   const MAX_HEADERS = 100;
   const EMPTY_STATUS = [204, 205, 304];
+
+  /** Own options only: what code of an earlier call put on a prototype is none. */
+  const ownOptions = <T>(given: T): T => assign(create(null), given);
 
   const headersOf = (given: unknown): Readonly<Record<string, string>> => {
     const headers: Record<string, string> = create(null);
@@ -85,7 +88,7 @@ export function makeOutcomeUtils(bodies: BodyUtils): OutcomeUtils {
     constructor(text: unknown = '', given: { code?: unknown; pointer?: unknown } = {}) {
       super(`${text}`);
       this.name = 'Refusal';
-      const [code, pointer] = [given.code, given.pointer];
+      const { code, pointer } = ownOptions(given);
       this.#location = {
         code: code === undefined || code === null ? null : slice(`${code}`, 0, 100),
         pointer: pointer === undefined || pointer === null ? null : slice(`${pointer}`, 0, 1_000),
@@ -107,10 +110,11 @@ export function makeOutcomeUtils(bodies: BodyUtils): OutcomeUtils {
   class Response {
     #deps: ResponseData;
     constructor(body: unknown = null, given: { status?: unknown; headers?: unknown } = {}) {
-      const status = given.status === undefined ? 200 : Number(given.status);
+      const options = ownOptions(given);
+      const status = options.status === undefined ? 200 : Number(options.status);
       if (!(status >= 200 && status <= 599) || status % 1 !== 0)
         throw new RangeError('The status must be from 200 to 599');
-      const headers = headersOf(given.headers);
+      const headers = headersOf(options.headers);
       const taken = bodies.take(body);
       if (taken !== null && (status === EMPTY_STATUS[0] || status === EMPTY_STATUS[1] || status === EMPTY_STATUS[2])) {
         throw new TypeError(`A response with status ${status} has no body`);
@@ -122,9 +126,10 @@ export function makeOutcomeUtils(bodies: BodyUtils): OutcomeUtils {
     static json(value: unknown, given: { status?: unknown; headers?: unknown } = {}): Response {
       const text = stringify(value);
       if (text === undefined) throw new TypeError('The value cannot be serialized as JSON');
-      const headers = headersOf(given.headers) as Record<string, string>;
+      const options = ownOptions(given);
+      const headers = headersOf(options.headers) as Record<string, string>;
       headers['content-type'] ??= 'application/json; charset=utf-8';
-      return new Response(text, { status: given.status, headers });
+      return new Response(text, { status: options.status, headers });
     }
     get status(): number {
       return this.#deps.status;

@@ -15,6 +15,8 @@ import type { RunnerCall } from './runner-call.ts';
 const MAX_CONTEXTS = 100;
 /** Milliseconds after which contexts are created in advance although calls are running. */
 const REFILL_MS = 10;
+/** Rejections that one entry of a call may leave behind. */
+const MAX_LEFT_REJECTIONS = 4;
 /** Megabytes for contexts and what calls leave in them, in addition to the limit of one call. */
 const CONTEXTS_MB = 48;
 
@@ -110,7 +112,7 @@ export class BundleIsolate {
       this.#entries.enter({
         call,
         ...(prepare && { prepare }),
-        run: () => (canRun() && context !== null ? run(context) : null),
+        run: () => (canRun() && context !== null ? this.#settled(call, run(context)) : null),
         ended: (error) => {
           this.#entered(call, context, error);
           if (hasLeft) giveBack();
@@ -147,6 +149,31 @@ export class BundleIsolate {
     );
   }
 
+  /**
+   * A task that threw can leave a rejection behind, which V8 reports at the end of the next task in the isolate: those tasks run
+   * here, while the entry still belongs to the call.
+   */
+  async #settled(call: RunnerCall, running: Promise<unknown>): Promise<void> {
+    try {
+      await running;
+    } catch (error) {
+      for (let failures = 0; !this.#isolate.isDisposed; failures += 1) {
+        if (failures === MAX_LEFT_REJECTIONS) this.end(call, 'The function rejects promises without end');
+        else if (await this.#hasNoRejection()) break;
+      }
+      throw error;
+    }
+  }
+
+  async #hasNoRejection(): Promise<boolean> {
+    try {
+      await this.#isolate.getHeapStatistics();
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
   #entered(call: RunnerCall, context: BundleContext | null, error: unknown): void {
     if (this.#isGone) {
       this.#verdict?.();
@@ -171,8 +198,12 @@ export class BundleIsolate {
   /** Whether what calls left in it would take from the memory of the next one. Takes about 5 µs. */
   #isFull(): boolean {
     if (this.#isGone || this.#entries.current !== null) return false;
-    const { used_heap_size: heap, externally_allocated_size: outside } = this.#isolate.getHeapStatisticsSync();
-    return heap + outside > CONTEXTS_MB * 1_048_576;
+    try {
+      const { used_heap_size: heap, externally_allocated_size: outside } = this.#isolate.getHeapStatisticsSync();
+      return heap + outside > CONTEXTS_MB * 1_048_576;
+    } catch {
+      return true;
+    }
   }
 
   /**

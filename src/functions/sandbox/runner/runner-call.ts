@@ -43,6 +43,8 @@ export class RunnerCall {
   #entry: CallControl | null = null;
   #logLines = 0;
   #logCharacters = 0;
+  /** Operations without a response yet. */
+  #open = 0;
   /** Nanoseconds of CPU of the ended entries. */
   cpu = 0n;
   hasEnded = false;
@@ -69,6 +71,7 @@ export class RunnerCall {
     if (this.hasEnded || typeof name !== 'string' || typeof text !== 'string' || typeof number !== 'number') return;
     const { call } = this.message;
     if (what === 'ask') {
+      this.#open += 1;
       if (Buffer.byteLength(text) > MAX_ARGUMENT_BYTES) {
         const error = {
           code: 'function-limits-exceeded',
@@ -90,6 +93,7 @@ export class RunnerCall {
   }
 
   response(number: number, ok: boolean, text: string): void {
+    this.#open -= 1;
     if (!this.hasEnded) this.#entry?.response(number, ok, text);
   }
 
@@ -145,7 +149,9 @@ export class RunnerCall {
     const cpuMs = Number((this.cpu + (this.#entry?.cpuUnderWay() ?? 0n)) / 1_000n) / 1_000;
     this.close();
     this.#send({ type: 'result', call: this.message.call, cpuMs, outcome }, body);
-    this.#entry?.leave(outcome.kind !== 'error' || outcome.code === 'function-failed');
+    // A promise of an open operation stays pending for ever: a later call that awaits it would hang.
+    const isClear = outcome.kind !== 'error' || outcome.code === 'function-failed';
+    this.#entry?.leave(isClear && this.#open === 0);
   }
 }
 
