@@ -129,15 +129,19 @@ export class FunctionRunner implements FunctionInvoker {
 const contextGroups = new WeakMap<Plugin, string>();
 let createdGroups = 0;
 
-/** The calls that may share a context with a call of this plugin; null for none. */
-function contextGroupOf(plugin: Plugin): string | null {
+/**
+ * The calls that may share a context with a call of this plugin; null for none.
+ * @param restricted whether it may see data of users, which must not get into the logs of other calls
+ */
+function contextGroupOf(plugin: Plugin, restricted: boolean): string | null {
   if (plugin.isolation === 'call') return null;
-  const known = contextGroups.get(plugin);
-  if (known !== undefined) return known;
-  createdGroups += 1;
-  const group = `${plugin.name} ${createdGroups}`;
-  contextGroups.set(plugin, group);
-  return group;
+  let group = contextGroups.get(plugin);
+  if (group === undefined) {
+    createdGroups += 1;
+    group = `${plugin.name} ${createdGroups}`;
+    contextGroups.set(plugin, group);
+  }
+  return restricted ? `${group} restricted` : group;
 }
 
 function limitsOf(wallMs: number): RunLimits {

@@ -72,10 +72,10 @@ t.test('What an ended call left behind does nothing during a later call.', async
       new Promise((resolve) => { kept.resolve = resolve; }).then(async () => {
         kept.results.push('resumed');
         ctx.log.info('late');
+        kept.log('console of the call in progress');
         kept.results.push(await ctx.documents('secrets').get('late').catch((error) => error.message));
         kept.results.push(await ctx.fetch('https://example.org').catch((error) => error.message));
       });
-      ctx.documents('a').get('unanswered').then(() => kept.results.push('answered'));
       setTimeout(() => ctx.documents('a').remove('late'), 1);
       return ctx.principal.id;
     }
@@ -88,16 +88,14 @@ t.test('What an ended call left behind does nothing during a later call.', async
   };`;
   const asked: string[] = [];
   const lines: string[] = [];
-  const unanswered = Promise.withResolvers<string>();
   const first = await resultOf(sandbox, code, {
     ...{ ...user('ada'), onLog: ({ text }) => lines.push(`ada: ${text}`) },
     host: async (operation, argument) => {
       asked.push(`ada ${operation} ${argument}`);
-      return unanswered.promise;
+      return 'null';
     },
   });
   t.equal(first, 'ada');
-  unanswered.resolve('{}');
   const second = await resultOf(sandbox, code, {
     ...{ ...user('ben'), onLog: ({ text }) => lines.push(`ben: ${text}`) },
     host: async (operation: HostOperation, argument: string) => {
@@ -107,11 +105,8 @@ t.test('What an ended call left behind does nothing during a later call.', async
   });
   const ended = 'The call of this ctx has ended';
   t.strictSame(second, ['ben', 'ada', { n: 1 }, 0, ['resumed', ended, ended, 'own timer']]);
-  t.strictSame(asked, [
-    'ada documents.get {"collection":"a","id":"unanswered"}',
-    'ben documents.get {"collection":"a","id":"own"}',
-  ]);
-  t.strictSame(lines, []);
+  t.strictSame(asked, ['ben documents.get {"collection":"a","id":"own"}']);
+  t.strictSame(lines, ['ben: console of the call in progress']);
 });
 
 t.test('A context serves one call at a time: concurrent calls never see each other.', async (t) => {
@@ -202,4 +197,70 @@ t.test('A context ends after 10,000 calls, or 10 minutes.', async (t) => {
   t.ok(other.mayServe);
   performance.now = () => now.call(performance) + 601_000;
   t.notOk(other.mayServe);
+});
+
+t.test('A rejection that a throwing task leaves behind fails neither the runner nor other calls.', async (t) => {
+  const waits = `export default async (input, ctx) => { await ctx.documents('a').get('1'); return 'ok'; };`;
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const waiting = resultOf(sandbox, waits, { fn: 'waits/main', host: () => promise });
+  const inTimer = `export default async () => {
+    let done; const over = new Promise((resolve) => { done = resolve; });
+    setTimeout(() => { done(); Promise.reject(new Error('left')); throw new Error('thrown'); }, 0);
+    await over; return 1;
+  };`;
+  const inGetter = `export default async () => {
+    Promise.reject({ get message() { globalThis.kept = Promise.reject({ get message() { return 'second'; } }); return 'first'; } });
+    return 1;
+  };`;
+  const endless = `export default async () => {
+    const next = () => Promise.reject({ get message() { next(); return 'again'; } });
+    next(); throw new Error('thrown');
+  };`;
+  await resultOf(sandbox, waits, { fn: 'before/main' });
+  const { pid } = sandbox;
+  for (const [index, code] of [inTimer, inGetter, endless].entries())
+    await resultOf(sandbox, code, { fn: `left${index}/main` });
+  t.equal(sandbox.pid, pid, 'the process still runs');
+  resolve('null');
+  t.equal(await waiting, 'ok');
+});
+
+t.test('A call that ends with an open operation leaves its context to no other call.', async (t) => {
+  const keeps = `let config = null;
+  export default async (input, ctx) => {
+    config ??= ctx.documents('config').get('1');
+    if (input === 'bad') throw new Error('not valid');
+    await config; return 'fine';
+  };`;
+  t.match(await resultOf(sandbox, keeps, { fn: 'keeps/main', input: '"bad"' }), { kind: 'error' });
+  t.equal(await resultOf(sandbox, keeps, { fn: 'keeps/main' }), 'fine');
+});
+
+t.test('What one call puts on prototypes changes no options of operations and responses of a later one.', async (t) => {
+  const merges = `const merge = (to, from) => {
+    for (const key of Object.keys(from)) {
+      if (typeof from[key] === 'object') merge((to[key] ??= {}), from[key]); else to[key] = from[key];
+    }
+    return to;
+  };
+  export default async (input, ctx) => {
+    merge({}, input);
+    await ctx.documents('orders').list();
+    await ctx.documents('orders').remove('1', {});
+    await ctx.fetch('https://api.example.com/');
+    return new Response('hi');
+  };`;
+  const asked: unknown[] = [];
+  const host = async (operation: HostOperation, argument: string) => {
+    asked.push([operation, JSON.parse(argument)]);
+    return operation === 'fetch' ? '{"status":200,"headers":{},"base64":""}' : '{"items":[]}';
+  };
+  const evil =
+    '{"__proto__":{"filter":{"owner":"eve"},"ifMatch":"x","status":307,"method":"DELETE","headers":{"location":"/"}}}';
+  await resultOf(sandbox, merges, { fn: 'merges/main', host, input: evil });
+  asked.length = 0;
+  const response = await resultOf(sandbox, merges, { fn: 'merges/main', host, input: '{}' });
+  t.match(response, { kind: 'response', response: { status: 200 } });
+  t.notOk(JSON.stringify(response).includes('location'));
+  t.notMatch(JSON.stringify(asked), /eve|ifMatch|DELETE|location/);
 });

@@ -173,7 +173,7 @@ export const MANIFEST_SCHEMA = Type.Object(
         enum: [...PLUGIN_ISOLATIONS],
         default: 'plugin',
         description:
-          'What a call of its functions may see of earlier ones. `plugin`: calls of one function share contexts, so modules and globals may ' +
+          'What a call of its functions may see of earlier ones. `plugin`: calls of functions with the same file share contexts, so modules and globals may ' +
           'have the state that an earlier call left. `call`: each call has a new context, which takes more CPU.',
       }),
     ),
