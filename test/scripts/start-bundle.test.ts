@@ -4,7 +4,17 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, readFileSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import t, { type Test } from 'tap';
@@ -12,12 +22,14 @@ import { withoutSettings } from '../helpers/programs/millrace.ts';
 import { until } from '../helpers/until.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const DASHBOARD_PACKAGES = join('dashboard', 'node_modules');
 /** Says what it read and from where, and whether it runs from a bundle. */
 const MAIN = `import { word } from './word.ts';
 console.log(word satisfies string, import.meta.url, process.argv[1]?.endsWith('.ts') ? 'sources' : 'bundle');
 process.on('disconnect', () => process.exit(0)).on('SIGTERM', () => process.exit(0));`;
 
-function createProject(t: Test): string {
+/** @param bundler the code of a module in the place of the bundler; without it, the one of the dashboard */
+function createProject(t: Test, bundler?: string): string {
   const root = t.testdir();
   cpSync(join(ROOT, 'scripts'), join(root, 'scripts'), { recursive: true });
   const files = {
@@ -33,23 +45,32 @@ function createProject(t: Test): string {
     'src/main.ts': MAIN,
     'src/word.ts': "export const word: string = 'one';",
     'dashboard/dist/index.html': '',
+    ...(bundler !== undefined && {
+      'dashboard/node_modules/.package-lock.json': '{"packages":{}}',
+      'dashboard/node_modules/rolldown/dist/index.mjs': bundler,
+    }),
   };
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), text);
   }
-  symlinkSync(join(ROOT, 'dashboard', 'node_modules'), join(root, 'dashboard', 'node_modules'));
+  if (bundler === undefined) symlinkSync(join(ROOT, DASHBOARD_PACKAGES), join(root, DASHBOARD_PACKAGES));
   return root;
 }
 
+const BUNDLES = join('node_modules', '.cache', 'millrace-start');
 const currentOf = (root: string) =>
-  statSync(join(root, 'node_modules', '.cache', 'millrace-start', 'current.json'), { throwIfNoEntry: false })
-    ?.mtimeMs ?? 0;
+  statSync(join(root, BUNDLES, 'current.json'), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+
+interface StartOptions {
+  readonly builds: boolean;
+  readonly NODE_OPTIONS?: string;
+}
 
 /** Starts the project and returns what it says, after the build of a bundle if one is expected. */
-async function start(t: Test, root: string, { builds }: { builds: boolean }): Promise<string> {
+async function start(t: Test, root: string, { builds, ...variables }: StartOptions): Promise<string> {
   const before = currentOf(root);
-  const env = { ...withoutSettings(process.env), npm_lifecycle_event: undefined };
+  const env = { ...withoutSettings(process.env), npm_lifecycle_event: undefined, ...variables };
   const child = spawn(process.execPath, [join(root, 'scripts', 'start.mjs')], {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -83,4 +104,34 @@ t.test('a start runs the bundle, and never one of changed sources', async (t) =>
   writeFileSync(source, readFileSync(source, 'utf8').replace('three', 'seven'));
   utimesSync(source, atime, mtime);
   t.equal(await start(t, root, { builds: true }), `seven ${url} sources`, 'also of the same size and time');
+});
+
+t.test(
+  'a source that changes after the bundler has read it is a changed source, whatever the clock says',
+  async (t) => {
+    const { href } = pathToFileURL(join(ROOT, DASHBOARD_PACKAGES, 'rolldown', 'dist', 'index.mjs'));
+    const root = createProject(
+      t,
+      `import { writeFileSync } from 'node:fs';
+import { rolldown as real } from ${JSON.stringify(href)};
+const transform = (code, id) => {
+  if (code.includes("'one'")) writeFileSync(id, code.replace('one', 'two'));
+};
+export const rolldown = (options) => real({ ...options, plugins: [...options.plugins, { name: 'editor', transform }] });`,
+    );
+    const ahead = 'const now = Date.now; Date.now = () => now() + 3_600_000;';
+    const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(ahead)}`;
+    t.match(await start(t, root, { builds: true, NODE_OPTIONS }), /^one .* sources$/);
+    t.match(await start(t, root, { builds: true, NODE_OPTIONS }), /^two .* sources$/);
+    t.match(await start(t, root, { builds: false }), /^two .* bundle$/);
+  },
+);
+
+t.test('a bundle that has lost content is built again', async (t) => {
+  const root = createProject(t);
+  await start(t, root, { builds: true });
+  const [name = ''] = readdirSync(join(root, BUNDLES)).filter((entry) => entry !== 'current.json');
+  truncateSync(join(root, BUNDLES, name, 'main.mjs'));
+  t.match(await start(t, root, { builds: true }), /^one .* sources$/);
+  t.match(await start(t, root, { builds: false }), /^one .* bundle$/);
 });
