@@ -85,6 +85,7 @@ export function ended(child) {
 
 /** The signal that has ended this script while it waited for a child; null until then. */
 let stoppedBy = null;
+export const isStopped = () => stoppedBy !== null;
 
 /**
  * The exit code of a child that must not outlive this script: it is ended when a signal ends this script, or when the

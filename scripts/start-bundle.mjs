@@ -14,13 +14,13 @@ import {
   renameSync,
   rmSync,
   statSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, isAbsolute, join, relative, resolve } from 'node:path';
+import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { ensureDashboard, isStale } from './dashboard.mjs';
-import { main, ROOT } from './install.mjs';
-import { ensurePackage } from './packages.mjs';
+import { isStopped, main, ROOT } from './install.mjs';
 
 const FOLDER = join(ROOT, 'node_modules', '.cache', 'millrace-start');
 const CURRENT = join(FOLDER, 'current.json');
@@ -30,10 +30,29 @@ const INSTALLED = ['node_modules/.package-lock.json', 'dashboard/node_modules/.p
 const BUILDER = 'scripts/start-bundle.mjs';
 /** What the dashboard is built with bundles the sources, too. */
 const BUNDLER = join(ROOT, 'dashboard', 'node_modules', 'rolldown', 'dist', 'index.mjs');
-/** Packages with a binary part. Those of rarely used features stay outside as well, by their dynamic imports. */
-const NATIVE = new Set(['@node-rs/argon2', 'isolated-vm']);
-/** Running servers load parts of their bundle on first use, so earlier bundles stay for a while. */
-const KEPT_BUNDLES = 10;
+/**
+ * Packages with a binary part, and those that a driver uses where somebody has installed them. Packages of rarely used
+ * features stay outside as well, by their dynamic imports.
+ */
+const OUTSIDE = new Set([
+  '@node-rs/argon2',
+  'isolated-vm',
+  'kerberos',
+  'snappy',
+  '@mongodb-js/zstd',
+  'mongodb-client-encryption',
+  'gcp-metadata',
+  '@aws-sdk/credential-providers',
+  'bufferutil',
+  'utf-8-validate',
+]);
+/** Running servers load parts of their bundle on first use, so a bundle stays for a week after it was replaced. */
+const KEPT_MS = 7 * 24 * 3_600_000;
+/** A build without an end by then was killed. */
+const BUILD_LIMIT_MS = 3_600_000;
+const INCOMPLETE = '.incomplete';
+/** A folder that cannot be written, such as that of a container, is a choice: no bundle, and no message. */
+const READ_ONLY = new Set(['EROFS', 'EACCES']);
 /** The clock of a file system. A file that changed up to this many milliseconds before a build may change in the same step. */
 const CLOCK_STEP_MS = 50;
 
@@ -58,10 +77,13 @@ export function isBuildNeeded() {
   return (isPossible() && currentBundle() === null) || isStale();
 }
 
-/** A bundle finds the packages outside of it by the folder above it, and that by its real name. */
+/**
+ * Whether the bundler is there, which is installed with the dashboard's packages. A bundle finds the packages outside
+ * of it by the folder above it, and that by its real name.
+ */
 function isPossible() {
   const packages = join(ROOT, 'node_modules');
-  return existsSync(packages) && basename(realpathSync(packages)) === 'node_modules';
+  return existsSync(BUNDLER) && existsSync(packages) && basename(realpathSync(packages)) === 'node_modules';
 }
 
 /** What distinguishes two versions of a file. Programs can set the time of modification, but not that of the change. */
@@ -73,27 +95,55 @@ function stateOf(path) {
 /** When a file of this state was changed, in milliseconds since 1970. */
 const changedAt = (state) => Number(state.split(' ')[2]);
 
+/** Builds the bundle if it is outdated. Without it the server runs from its sources, so a failure is only a message. */
 async function ensureBundle() {
   if (!isPossible() || currentBundle() !== null) return;
-  await ensurePackage('dashboard');
+  const name = `${Date.now()}-${process.pid}`;
+  const folder = join(FOLDER, `${name}${INCOMPLETE}`);
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  const end = () => process.exit(1);
+  const ends = ['disconnect', 'SIGTERM', 'SIGINT', 'SIGHUP'];
+  for (const event of ends) process.on(event, end);
+  process.on('exit', remove);
+  try {
+    mkdirSync(folder, { recursive: true });
+    await build(folder, name);
+    removeOldBundles(name);
+  } catch (error) {
+    if (READ_ONLY.has(error.code)) return;
+    const [reason] = String(error.message).split('\n');
+    console.error(`The sources could not be bundled (${reason}); the server runs from src/.`);
+  } finally {
+    remove();
+    process.off('exit', remove);
+    for (const event of ends) process.off(event, end);
+  }
+}
+
+/** Writes the bundle and makes it the current one, unless a source has changed meanwhile. Then the next start builds. */
+async function build(folder, name) {
   const started = Date.now();
-  const name = `${started}-${process.pid}`;
-  const folder = join(FOLDER, name);
-  mkdirSync(folder, { recursive: true });
   // Each state is read before the file: one that changes afterwards differs from it at the next start.
   const states = new Map([...INSTALLED, BUILDER].map((path) => [path, stateOf(path)]));
   await bundle(folder, (path) => states.has(path) || states.set(path, stateOf(path)));
-  if (!states.has(MAIN)) throw new Error(`${MAIN} is not among the inputs of its bundle.`);
-  if ([...states.values()].some((state) => changedAt(state) > started - CLOCK_STEP_MS)) {
-    // A source changed meanwhile. The next start builds again.
-    rmSync(folder, { recursive: true, force: true });
-    return;
-  }
+  if (!states.has(MAIN)) throw new Error(`${MAIN} is not among the inputs`);
+  if ([...states.values()].some((state) => changedAt(state) > started - CLOCK_STEP_MS)) return;
   const outputs = readdirSync(folder).map((file) => [file, statSync(join(folder, file)).size]);
   const current = join(folder, 'current.json');
   writeFileSync(current, JSON.stringify({ root: ROOT, name, inputs: [...states], outputs }));
-  renameSync(current, CURRENT);
-  removeOldBundles();
+  renameSync(folder, join(FOLDER, name));
+  markReplaced();
+  renameSync(join(FOLDER, name, 'current.json'), CURRENT);
+}
+
+/** Gives the present bundle the time of its replacement, from which it is kept. */
+function markReplaced() {
+  try {
+    const { name } = JSON.parse(readFileSync(CURRENT, 'utf8'));
+    utimesSync(join(FOLDER, name), new Date(), new Date());
+  } catch {
+    // There is none.
+  }
 }
 
 /**
@@ -111,10 +161,11 @@ async function bundle(folder, onRead) {
     return null;
   };
   const transform = (code, id) => (isSource(id) ? keepUrl(code, relative(target, id)) : null);
-  /** Native packages, and those that our sources import on first use, are loaded from node_modules. */
+  /** Native packages, optional ones, and those that our sources import on first use, are loaded from node_modules. */
   const resolveId = (name, importer, { kind }) => {
     const isOnFirstUse = kind === 'dynamic-import' && importer && isSource(importer) && /^[@a-z]/.test(name);
-    return NATIVE.has(name) || isOnFirstUse ? { id: name, external: true } : null;
+    if (name.endsWith('.node') && importer) return { id: resolve(dirname(importer), name), external: true };
+    return OUTSIDE.has(name) || isOnFirstUse ? { id: name, external: true } : null;
   };
   const build = await rolldown({
     input: { main: join(ROOT, MAIN) },
@@ -142,15 +193,23 @@ function keepUrl(code, path) {
   return code.replaceAll('import.meta.url', `new URL(${source}, import.meta.url).href`);
 }
 
-function removeOldBundles() {
-  const names = readdirSync(FOLDER).filter((name) => /^\d+-\d+$/.test(name));
-  for (const name of names.sort().slice(0, -KEPT_BUNDLES)) rmSync(join(FOLDER, name), { recursive: true, force: true });
+function removeOldBundles(current) {
+  for (const name of readdirSync(FOLDER).filter((entry) => /^\d+-\d+/.test(entry) && entry !== current)) {
+    const limit = name.endsWith(INCOMPLETE) ? BUILD_LIMIT_MS : KEPT_MS;
+    const folder = join(FOLDER, name);
+    const changed = statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    if (changed < Date.now() - limit) rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   await main(async () => {
-    await ensureDashboard();
-    await ensureBundle();
+    try {
+      await ensureDashboard();
+    } finally {
+      // The starter may have ended meanwhile.
+      if (!isStopped() && process.connected !== false) await ensureBundle();
+    }
     return 0;
   });
 }

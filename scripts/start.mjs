@@ -1,10 +1,11 @@
 /**
  * `npm start`: from a fresh clone to a running server. Installs missing packages, then runs the program under a Node
  * that can run TypeScript, with the same arguments, terminal and signals: the bundle of its sources, or src/main.ts
- * where a source has changed since. Concurrently it builds what is outdated, for the next start.
+ * where a source has changed since. Concurrently a start of the server builds what is outdated, for the next start.
+ * With `MILLRACE_START=sources` it always runs src/main.ts and builds nothing.
  */
 import { spawn } from 'node:child_process';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { COMPILE_CACHE, ended, ensureInstalled, main, nodeForSources, ROOT, whenNpmIsGone } from './install.mjs';
 import { currentBundle, isBuildNeeded } from './start-bundle.mjs';
 
@@ -17,16 +18,22 @@ await main(async () => {
   await ensureInstalled({ dev: false });
   // The IPC channel closes when this process ends, even by kill -9, and then the program ends too. The warning is
   // disabled because an experimental function of Node turns the examples into JavaScript.
-  const entry = currentBundle() ?? join(ROOT, 'src', 'main.ts');
+  const { MILLRACE_START, ...variables } = process.env;
+  const isFromSources = MILLRACE_START === 'sources';
+  const bundle = isFromSources ? null : currentBundle();
+  const entry = bundle ?? join(ROOT, 'src', 'main.ts');
   const words = ['--disable-warning=ExperimentalWarning', ...youngGenerationLimit(), entry, ...process.argv.slice(2)];
   const child = spawn(nodeForSources(), words, {
     stdio: [0, 1, 2, 'ipc'],
-    env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...process.env },
+    // What is compiled of a bundle is removed with it.
+    env: { NODE_COMPILE_CACHE: bundle === null ? COMPILE_CACHE : join(dirname(bundle), 'compiled'), ...variables },
   });
-  // The server already responds; /dashboard says that it is being built.
-  const building = isBuildNeeded()
-    ? spawn(nodeForSources(), [join(ROOT, 'scripts', 'start-bundle.mjs')], { stdio: ['ignore', 2, 2, 'ipc'] })
-    : null;
+  // The server already responds; /dashboard says that it is being built. A command needs neither.
+  const isServer = process.argv.length === 2;
+  const building =
+    isServer && !isFromSources && isBuildNeeded()
+      ? spawn(nodeForSources(), [join(ROOT, 'scripts', 'start-bundle.mjs')], { stdio: ['ignore', 2, 2, 'ipc'] })
+      : null;
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   // At a terminal, Ctrl-C reaches both processes, so it is passed on only elsewhere.
   process.on('SIGINT', () => process.stdin.isTTY || child.kill('SIGINT'));

@@ -35,7 +35,7 @@ function start(
   words: readonly string[],
   settings: Readonly<Record<string, string>>,
 ): Started {
-  const env = { ...withoutSettings(process.env), ...settings };
+  const env = { ...withoutSettings(process.env), ...(command !== 'sh' && { MILLRACE_START: 'sources' }), ...settings };
   const child = spawn(command, words, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {

@@ -50,6 +50,7 @@ export async function startMillrace(t: Pick<Test, 'teardown'>, options: ProgramO
       MILLRACE_DATA_DIR: folder,
       MILLRACE_LOG_LEVEL: 'warn',
       MILLRACE_WORKERS: '1',
+      ...(entry === 'scripts/start.mjs' && { MILLRACE_START: 'sources' }),
       ...env,
     },
   });
