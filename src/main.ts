@@ -5,7 +5,6 @@
  */
 import { missingNativeBinding } from './requirements.ts';
 import './fastify-types.ts';
-import cluster from 'node:cluster';
 import { flushCompileCache } from 'node:module';
 import { hostname } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
@@ -24,9 +23,9 @@ import { waitForStopSignal } from './lib/wait-for-stop-signal.ts';
 import type { Services } from './services.ts';
 import {
   configOfWorker,
-  receiveAssignment,
   reportServing,
   requireFreePort,
+  takeAssignment,
   WORKER_LISTEN_OPTIONS,
   type WorkerAssignment,
   WorkerFailed,
@@ -51,7 +50,7 @@ async function main(): Promise<0 | 1> {
   const config = loadConfig(process.env);
   collectBuffersWithTheRest();
   serveUnheard();
-  const assignment = cluster.isWorker ? await receiveAssignment() : null;
+  const assignment = takeAssignment(process.env);
   const log = makeLog(config, assignment);
   const stopping = waitForStopSignal(process.env);
   if (assignment !== null) {
@@ -142,6 +141,7 @@ async function supervise(config: Config, log: Logger, stopping: Promise<string>,
     count,
     port: config.server.port,
     embeddedUrl: embedded?.url ?? null,
+    stopTimeoutMs: config.server.shutdownTimeoutMs + 2 * CLOSE_MS,
     print,
     onWorkerEnd: (text) => log.error(text),
   });
@@ -280,7 +280,8 @@ function print(text: string): 0 {
 function explain(error: unknown): string {
   if (error instanceof SuppressedError) return `${explain(error.suppressed)}\n${explain(error.error)}`;
   if (error instanceof MillraceError) return `${error.message}${error.hint ? `\n${error.hint}` : ''}`;
-  if (error instanceof ConfigError || error instanceof UnusableDatabase) return error.message;
+  if (error instanceof ConfigError || error instanceof UnusableDatabase || error instanceof WorkerFailed)
+    return error.message;
   const missing = missingNativeBinding(error);
   if (missing !== null) return missing;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
@@ -289,7 +290,6 @@ function explain(error: unknown): string {
 try {
   process.exit(await main());
 } catch (error) {
-  // The worker has explained it.
-  if (!(error instanceof WorkerFailed)) process.stderr.write(`\n${explain(error)}\n`);
+  if (!(error instanceof WorkerFailed && error.hasExplained)) process.stderr.write(`\n${explain(error)}\n`);
   process.exit(1);
 }

@@ -18,6 +18,12 @@ const SHORT_LIFE_MS = 5_000;
 const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 30_000;
 const MEGABYTE = 1_048_576;
+/** Memory for which one worker is started by default: what it uses, with its heap and the process of its functions. */
+const BYTES_OF_A_WORKER = 1_024 * MEGABYTE;
+/** Connections that one IP address may have to a worker, if the limit allows them: a browser opens six. */
+const MIN_CONNECTIONS_PER_ADDRESS = 16;
+/** The variable with which the primary passes an assignment; a message could arrive before a worker listens. */
+const ASSIGNMENT = 'MILLRACE_WORKER_ASSIGNMENT';
 /** The fewest connections to the database that a worker needs. */
 const MIN_DATABASE_CONNECTIONS = 16;
 const MIN_CLIENT_BYTES = 65_536;
@@ -35,16 +41,20 @@ export interface WorkerAssignment {
   readonly embeddedUrl: string | null;
 }
 
-/** How many workers serve: the setting; by default one, or most of the cores in production with an external MongoDB. */
+/**
+ * How many workers serve: the setting; by default one, or in production with an external MongoDB as many as there are
+ * cores besides one, and gigabytes of memory.
+ */
 export function workerCount({ mode, workers, database }: Config): number {
   if (workers !== null) return workers;
   if (mode === 'development' || database.url === undefined) return 1;
-  return Math.max(1, Math.min(MAX_WORKERS_BY_DEFAULT, availableParallelism() - 1));
+  const byMemory = Math.floor(memoryBytes() / BYTES_OF_A_WORKER);
+  return Math.max(1, Math.min(MAX_WORKERS_BY_DEFAULT, availableParallelism() - 1, byMemory));
 }
 
 /** The configuration of one worker: limits of the machine are divided by the workers. */
 export function configOfWorker(config: Config, count: number): Config {
-  const share = (limit: number) => Math.ceil(limit / count);
+  const share = (limit: number) => (limit === Number.MAX_SAFE_INTEGER ? limit : Math.ceil(limit / count));
   const shareOrNull = (limit: number | null) => limit && share(limit);
   const { server, held, realtime, database } = config;
   return {
@@ -55,7 +65,10 @@ export function configOfWorker(config: Config, count: number): Config {
     },
     server: {
       ...server,
-      connectionsPerAddress: share(server.connectionsPerAddress),
+      connectionsPerAddress: Math.max(
+        share(server.connectionsPerAddress),
+        Math.min(server.connectionsPerAddress, MIN_CONNECTIONS_PER_ADDRESS),
+      ),
       rate: { anonymous: shareOrNull(server.rate.anonymous), principal: shareOrNull(server.rate.principal) },
     },
     held: {
@@ -66,11 +79,14 @@ export function configOfWorker(config: Config, count: number): Config {
   };
 }
 
-/** In a worker: what the primary assigned to it. */
-export async function receiveAssignment(): Promise<WorkerAssignment> {
-  const [message]: unknown[] = await once(process, 'message');
-  if (!isAssignment(message)) throw new TypeError('A worker was started without an assignment');
-  return message;
+/** In a worker: what the primary assigned to it. Null in a process that no primary started. */
+export function takeAssignment(env: NodeJS.ProcessEnv): WorkerAssignment | null {
+  const text = env[ASSIGNMENT];
+  if (text === undefined) return null;
+  delete env[ASSIGNMENT];
+  const assignment: unknown = JSON.parse(text);
+  if (!isAssignment(assignment)) throw new TypeError('A worker was started with an invalid assignment');
+  return assignment;
 }
 
 function isAssignment(message: unknown): message is WorkerAssignment {
@@ -101,6 +117,8 @@ export interface WorkerSupervisorOptions {
   /** The port of the settings; 0 if the system chooses. */
   readonly port: number;
   readonly embeddedUrl: string | null;
+  /** How long a worker may take to stop, in milliseconds; then it is killed. */
+  readonly stopTimeoutMs: number;
   /** Prints the summary of the start. */
   readonly print: (summary: string) => void;
   /** Called with a sentence for the log about the unexpected end of a worker. */
@@ -123,6 +141,8 @@ export class WorkerSupervisor {
   /** Delay before the next start of a worker by its number; none for those that ran for long. */
   readonly #delays = new Map<number, number>();
   readonly #fail: (error: unknown) => void;
+  /** Resolved when no worker runs. */
+  readonly #allEnded = Promise.withResolvers<void>();
   #port: number;
   #isAnnounced = false;
   #isStopping = false;
@@ -134,7 +154,7 @@ export class WorkerSupervisor {
     [this.failed, this.#fail] = [promise, reject];
     promise.catch(() => undefined);
     cluster.setupPrimary({ execArgv: [...process.execArgv, ...heapFlags(options.count)] });
-    cluster.on('exit', (worker, code, signal) => this.#onExit(worker, signal ?? `exit code ${code}`));
+    cluster.on('exit', (worker, code, signal) => this.#onExit(worker, signal ?? `exit code ${code}`, code === 1));
   }
 
   /** Starts the first worker, which prepares the database; the others follow when it serves. */
@@ -146,22 +166,27 @@ export class WorkerSupervisor {
   async stop(): Promise<void> {
     this.#isStopping = true;
     for (const timer of this.#timers) clearTimeout(timer);
-    const ends = [...this.#workers.keys()].map((worker) => once(worker, 'exit'));
-    for (const worker of this.#workers.keys()) worker.process.kill('SIGTERM');
-    await Promise.all(ends);
+    const kill = (signal: NodeJS.Signals) => {
+      for (const worker of this.#workers.keys()) worker.process.kill(signal);
+    };
+    kill('SIGTERM');
+    const timer = setTimeout(() => kill('SIGKILL'), this.#options.stopTimeoutMs);
+    if (this.#workers.size > 0) await this.#allEnded.promise;
+    clearTimeout(timer);
   }
 
   #fork(number: number): void {
     const { count, embeddedUrl } = this.#options;
-    const worker = cluster.fork();
+    const announces = !this.#isAnnounced;
+    const assignment: WorkerAssignment = { number, count, port: this.#port, announces, embeddedUrl };
+    const worker = cluster.fork({ [ASSIGNMENT]: JSON.stringify(assignment) });
     const state: WorkerState = { number, startedAt: performance.now(), hasServed: false };
     this.#workers.set(worker, state);
     worker.on('message', (message: unknown) => this.#onMessage(state, message));
-    // A message to a worker that has ended at once fails; its exit says so.
-    worker.on('error', () => undefined);
-    const announces = !this.#isAnnounced;
-    const assignment: WorkerAssignment = { number, count, port: this.#port, announces, embeddedUrl };
-    worker.send(assignment, () => undefined);
+    // A process that the system could not start has no exit.
+    worker.on('error', (error) => {
+      if (worker.process.pid === undefined) this.#onExit(worker, error.message, false);
+    });
   }
 
   #onMessage(state: WorkerState, message: unknown): void {
@@ -174,12 +199,14 @@ export class WorkerSupervisor {
     for (let number = 2; number <= this.#options.count; number++) this.#fork(number);
   }
 
-  #onExit(worker: Worker, reason: string): void {
+  /** @param hasExplained whether the worker has printed why it ended */
+  #onExit(worker: Worker, reason: string, hasExplained: boolean): void {
     const state = this.#workers.get(worker);
     this.#workers.delete(worker);
+    if (this.#workers.size === 0) this.#allEnded.resolve();
     if (state === undefined || this.#isStopping) return;
     if (!this.#isAnnounced) {
-      this.#fail(new WorkerFailed(`The first worker ended: ${reason}`));
+      this.#fail(new WorkerFailed(`The first worker ended: ${reason}`, hasExplained));
       return;
     }
     const { number } = state;
@@ -198,9 +225,16 @@ export class WorkerSupervisor {
   }
 }
 
-/** The first worker could not start; it has printed why. */
+/** The first worker could not start. */
 export class WorkerFailed extends Error {
   override readonly name = 'WorkerFailed';
+  /** Whether it has printed why. */
+  readonly hasExplained: boolean;
+
+  constructor(message: string, hasExplained: boolean) {
+    super(message);
+    this.hasExplained = hasExplained;
+  }
 }
 
 /**
@@ -214,7 +248,11 @@ export function nextDelay(ended: { livedMs: number; hasServed: boolean; lastDela
 
 /** Half of the memory of the machine or container is for the heaps of all workers, at most what one process has. */
 function heapFlags(count: number): string[] {
-  const memory = Math.min(...[process.constrainedMemory(), totalmem()].filter((bytes) => bytes > 0));
-  const bytes = Math.min(getHeapStatistics().heap_size_limit, memory / 2 / count);
+  const bytes = Math.min(getHeapStatistics().heap_size_limit, memoryBytes() / 2 / count);
   return [`--max-old-space-size=${Math.floor(bytes / MEGABYTE)}`];
+}
+
+/** Memory of the machine or container, in bytes. */
+function memoryBytes(): number {
+  return Math.min(...[process.constrainedMemory(), totalmem()].filter((bytes) => bytes > 0));
 }

@@ -52,7 +52,7 @@ export const SETTINGS_SCHEMA = Type.Object({
     Type.Integer({
       description:
         'Number of processes that share the port. Default: 1 in development mode and with the embedded MongoDB; otherwise ' +
-        'the number of processor cores minus one, at most 4.',
+        'the number of processor cores minus one, at most one for each GB of memory, and at most 4.',
       minimum: 1,
       maximum: 64,
     }),
@@ -205,7 +205,10 @@ export const SETTINGS_SCHEMA = Type.Object({
     'optional',
     'required: an administrator without a second factor can only set one up. optional: each administrator decides.',
   ),
-  MILLRACE_MAX_LIVE_CLIENTS: count('Maximum number of clients with live data per process; more are rejected.', 50_000),
+  MILLRACE_MAX_LIVE_CLIENTS: count(
+    'Maximum number of clients with live data; more are rejected. Workers divide it.',
+    50_000,
+  ),
   MILLRACE_HEARTBEAT_MS: time('How long a connection with live data is idle before a heartbeat is sent.', 25_000, 100),
   MILLRACE_MAX_MEMORY_BYTES_ALL_CLIENTS: Type.Optional(
     Type.Integer({
