@@ -7,6 +7,7 @@ import type { ByteBudget } from '../../lib/memory/byte-budget.ts';
 import type { ScheduledTask } from '../../query/evaluate/fair-scheduler.ts';
 import { type LiveResult, prepareRowCooperatively, type RowEffect } from '../result/live-result-interface.ts';
 import { LogRowView } from '../result/log-row-view.ts';
+import { MOST_FRAMES } from '../wire/shared-message.ts';
 
 /** Bytes for all queries; beyond them each subscription evaluates rows by itself. */
 const MOST_BYTES = 16 * 1024 * 1024;
@@ -42,7 +43,8 @@ export class SharedRowEffects {
   evaluate(live: LiveResult, run: AbortSignal): RowEvaluation {
     const compute = async (row: LogRow, lane: ScheduledTask) =>
       live.applyRow(await prepareRowCooperatively(new LogRowView(row), live, lane));
-    if (live.isStateful || run.aborted) return { apply: compute, end: () => {} };
+    // Rights to events can depend on the time, which is not part of the key.
+    if (live.isStateful || live.collection === null || run.aborted) return { apply: compute, end: () => {} };
     const { key } = live;
     const shared = this.#effects.get(key) ?? { byRow: new Map(), users: 0, bytes: 0 };
     this.#effects.set(key, shared);
@@ -67,8 +69,8 @@ export class SharedRowEffects {
   }
 
   #add(shared: SharedEffects, row: LogRow, effect: RowEffect): void {
-    // The messages have the document once as read and twice as encoded.
-    const bytes = EFFECT_BYTES + (effect.length === 0 ? 0 : 4 * rowBytesWithDocument(row));
+    // The messages have the document as read, as encoded, and in each frame that they keep.
+    const bytes = EFFECT_BYTES + (effect.length === 0 ? 0 : (3 + MOST_FRAMES) * rowBytesWithDocument(row));
     if (this.#bytes + bytes > MOST_BYTES || shared.byRow.has(row)) return;
     shared.byRow.set(row, effect);
     this.#count(shared, bytes);

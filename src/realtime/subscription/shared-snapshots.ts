@@ -216,11 +216,10 @@ export class SharedSnapshots {
     read.mark = mark;
     read.turn = hub.turn;
     if (!read.isHeld || !this.#reserve(read, 2 * query.key.length)) return null;
-    const found = await store.open(
-      query,
-      null,
-      query.limit === null ? MOST_DOCUMENTS + 1 : windowCapacity(query.limit),
-    );
+    // Documents that the database returns by mistake are dropped: then its limit would cut off others.
+    const mostOfList = query.certain ? MOST_DOCUMENTS + 1 : null;
+    const most = query.limit === null ? mostOfList : windowCapacity(query.limit);
+    const found = await store.open(query, null, most);
     const batches: (readonly Buffer[])[] = [];
     let count = 0;
     let bytes = 0;
@@ -229,13 +228,13 @@ export class SharedSnapshots {
         const more = batch.reduce((sum, { length }) => sum + length, 0);
         bytes += more;
         count += batch.length;
+        if (query.limit === null && count > MOST_DOCUMENTS) throw tooManyDocuments();
         if (!read.isHeld || bytes > MOST_BYTES || !this.#reserve(read, more)) return null;
         batches.push(batch);
       }
     } finally {
       await found.close();
     }
-    if (query.limit === null && count > MOST_DOCUMENTS) throw tooManyDocuments();
     const parts: SnapshotPart[] = [];
     const members: WindowMember[] = [];
     let created = 0;
@@ -252,7 +251,7 @@ export class SharedSnapshots {
       if (!this.#reserve(read, created)) return null;
       created = 0;
     }
-    if (isObsolete()) return null;
+    if (isObsolete() || parts.at(-1)?.position == null) return null;
     this.#count(read, -bytes);
     return { mark, time: found.time, parts, members };
   }
