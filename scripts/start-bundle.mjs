@@ -164,7 +164,7 @@ async function bundle(folder, onRead) {
   /** Native packages, optional ones, and those that our sources import on first use, are loaded from node_modules. */
   const resolveId = (name, importer, { kind }) => {
     const isOnFirstUse = kind === 'dynamic-import' && importer && isSource(importer) && /^[@a-z]/.test(name);
-    if (name.endsWith('.node') && importer) return { id: resolve(dirname(importer), name), external: true };
+    if (name.endsWith('.node') && importer) return { id: resolve(dirname(importer), name), external: 'absolute' };
     return OUTSIDE.has(name) || isOnFirstUse ? { id: name, external: true } : null;
   };
   const build = await rolldown({
