@@ -80,6 +80,7 @@ export async function inferFields(sample: readonly Uint8Array[], limits: Inferen
     null,
     limits.depth,
   );
+  await walk.finish();
   return walk;
 }
 
@@ -91,6 +92,8 @@ class Walk implements InferredFields {
   readonly fields: InferredField[] = [];
   complete = true;
   readonly #limits: InferenceLimits;
+  /** Level by level, so that the limit on fields leaves out the deepest ones. */
+  readonly #deeper: (() => Promise<void>)[] = [];
 
   constructor(limits: InferenceLimits) {
     this.#limits = limits;
@@ -137,8 +140,13 @@ class Walk implements InferredFields {
     );
     if (objects.length + elements.length > 0 && depth === 1) this.complete = false;
     if (depth === 1) return;
-    if (elements.length > 0) await this.#at(field, 'items', elements, depth - 1);
-    if (objects.length > 0) await this.into(objects, field, depth - 1);
+    if (elements.length > 0) this.#deeper.push(() => this.#at(field, 'items', elements, depth - 1));
+    if (objects.length > 0) this.#deeper.push(() => this.into(objects, field, depth - 1));
+  }
+
+  /** Visits what is inside the fields that were visited. */
+  async finish(): Promise<void> {
+    for (const visit of this.#deeper) await visit();
   }
 }
 

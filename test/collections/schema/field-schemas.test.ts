@@ -55,3 +55,9 @@ t.test('deep and wide documents are described up to a limit', async (t) => {
   const wide = await describeFields([BSON.serialize(many)]);
   t.equal(Object.keys(wide).length, 200);
 });
+
+t.test('a limit on fields leaves out nested ones before those of the document', async (t) => {
+  const nested = Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`n${n}`, n]));
+  const fields = await describeFields([BSON.serialize({ first: nested, last: 1 })]);
+  t.match(fields['last'], { type: 'integer' });
+});
