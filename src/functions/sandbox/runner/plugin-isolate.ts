@@ -119,7 +119,11 @@ export class BundleIsolate {
         },
       });
     call.attach({
-      response: (number, ok, text) => enter((own) => own.respond(number, ok, text)),
+      response: (number, ok, text) =>
+        enter((own) => {
+          call.delivered();
+          return own.respond(number, ok, text);
+        }),
       woken: () => enter((own) => own.wake()),
       leave: (isClear) => {
         hasLeft = true;
@@ -157,10 +161,10 @@ export class BundleIsolate {
     try {
       await running;
     } catch (error) {
-      for (let failures = 0; !this.#isolate.isDisposed; failures += 1) {
-        if (failures === MAX_LEFT_REJECTIONS) this.end(call, 'The function rejects promises without end');
-        else if (await this.#hasNoRejection()) break;
+      for (let left = MAX_LEFT_REJECTIONS; left > 0 && !this.#isolate.isDisposed; left -= 1) {
+        if (await this.#hasNoRejection()) throw error;
       }
+      this.end(call, 'The function rejects promises without end');
       throw error;
     }
   }

@@ -43,7 +43,7 @@ export class RunnerCall {
   #entry: CallControl | null = null;
   #logLines = 0;
   #logCharacters = 0;
-  /** Operations without a response yet. */
+  /** Operations without a response in the context. */
   #open = 0;
   /** Nanoseconds of CPU of the ended entries. */
   cpu = 0n;
@@ -93,8 +93,12 @@ export class RunnerCall {
   }
 
   response(number: number, ok: boolean, text: string): void {
-    this.#open -= 1;
     if (!this.hasEnded) this.#entry?.response(number, ok, text);
+  }
+
+  /** A response is in the context: one that only waits for its entry would be lost with the end of the call. */
+  delivered(): void {
+    this.#open -= 1;
   }
 
   #done(ending: string, text: string): void {
