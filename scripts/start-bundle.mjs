@@ -28,7 +28,7 @@ const MAIN = join('src', 'main.ts');
 /** What npm has installed, the bundler too; written anew by each installation. */
 const INSTALLED = ['node_modules/.package-lock.json', 'dashboard/node_modules/.package-lock.json'];
 const BUILDER = 'scripts/start-bundle.mjs';
-/** What the dashboard is built with bundles the sources, too. */
+/** The bundler of the dashboard. */
 const BUNDLER = join(ROOT, 'dashboard', 'node_modules', 'rolldown', 'dist', 'index.mjs');
 /**
  * Packages with a binary part, and those that a driver uses where somebody has installed them. Packages of rarely used

@@ -28,7 +28,7 @@ const ASSIGNMENT = 'MILLRACE_WORKER_ASSIGNMENT';
 const MIN_DATABASE_CONNECTIONS = 16;
 const MIN_CLIENT_BYTES = 65_536;
 
-/** What the primary tells a worker at its start. */
+/** What the primary passes to a worker at its start. */
 export interface WorkerAssignment {
   /** From 1; a worker that replaces another one takes its number. */
   readonly number: number;
@@ -42,8 +42,8 @@ export interface WorkerAssignment {
 }
 
 /**
- * How many workers serve: the setting; by default one, or in production with an external MongoDB as many as there are
- * cores besides one, and gigabytes of memory.
+ * How many workers serve. Without the setting: one; in production with an external MongoDB one less than there are
+ * cores, at most one for each GB of memory, and at most four.
  */
 export function workerCount({ mode, workers, database }: Config): number {
   if (workers !== null) return workers;
@@ -93,7 +93,7 @@ function isAssignment(message: unknown): message is WorkerAssignment {
   return isPlainObject(message) && typeof message['number'] === 'number' && typeof message['count'] === 'number';
 }
 
-/** In a worker: tells the primary that it serves. @param summary of the start; null if it does not announce */
+/** In a worker: reports to the primary that it serves. @param summary of the start; null if it does not announce */
 export function reportServing(port: number, summary: string | null): void {
   process.send?.({ serving: true, port, summary });
 }

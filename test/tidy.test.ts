@@ -159,20 +159,20 @@ function circleOf(arrows: readonly { readonly from: string; readonly to: string 
   const next = Map.groupBy(arrows, ({ from }) => from);
   const left = new Set<string>();
   const way: string[] = [];
-  const walk = (testDatabase: string): readonly string[] | null => {
-    if (left.has(testDatabase)) return null;
-    if (way.includes(testDatabase)) return [...way.slice(way.indexOf(testDatabase)), testDatabase];
-    way.push(testDatabase);
-    for (const { to } of next.get(testDatabase) ?? []) {
+  const walk = (file: string): readonly string[] | null => {
+    if (left.has(file)) return null;
+    if (way.includes(file)) return [...way.slice(way.indexOf(file)), file];
+    way.push(file);
+    for (const { to } of next.get(file) ?? []) {
       const circle = walk(to);
       if (circle !== null) return circle;
     }
     way.pop();
-    left.add(testDatabase);
+    left.add(file);
     return null;
   };
-  for (const testDatabase of next.keys()) {
-    const circle = walk(testDatabase);
+  for (const file of next.keys()) {
+    const circle = walk(file);
     if (circle !== null) return circle;
   }
   return null;

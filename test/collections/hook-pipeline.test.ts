@@ -46,9 +46,9 @@ t.test('hooks see every way of writing', async (t) => {
         const problem = response.json();
         t.match(problem, { code: 'rejected-by-function', reason: 'sunday' });
         t.match(problem.detail, /Not on a Sunday/);
-        const testDatabase =
+        const pointer =
           wayName === 'POST of many' ? '/1/n' : wayName.startsWith('batch') ? '/operations/0/body/n' : '/n';
-        t.equal(problem.errors[0].pointer, testDatabase);
+        t.equal(problem.errors[0].pointer, pointer);
         t.equal(problem.failedOperation, wayName.startsWith('batch') ? 0 : undefined);
         t.strictSame(await stored(), before);
         t.strictSame(await watch.created(), []);

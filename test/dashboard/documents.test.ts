@@ -219,15 +219,15 @@ t.test('what can be done with documents', options, async (t) => {
     const press = async (...keys: readonly string[]) => {
       for (const key of keys) await page.keyboard.press(key);
     };
-    const hasFocus = async (testDatabase: Locator) => (await testDatabase.and(page.locator(':focus')).count()) === 1;
-    const tabTo = async (testDatabase: Locator, key = 'Tab') => {
-      for (let tabs = 0; !(await hasFocus(testDatabase)); tabs += 1) {
-        if (tabs > 60) throw new Error(`The key ${key} does not reach ${testDatabase}`);
+    const hasFocus = async (locator: Locator) => (await locator.and(page.locator(':focus')).count()) === 1;
+    const tabTo = async (locator: Locator, key = 'Tab') => {
+      for (let tabs = 0; !(await hasFocus(locator)); tabs += 1) {
+        if (tabs > 60) throw new Error(`The key ${key} does not reach ${locator}`);
         await page.keyboard.press(key);
       }
     };
-    const write = async (testDatabase: Locator, text: string) => {
-      await tabTo(testDatabase);
+    const write = async (locator: Locator, text: string) => {
+      await tabTo(locator);
       await press('Control+a');
       await page.keyboard.type(text);
     };

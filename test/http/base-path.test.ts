@@ -14,19 +14,19 @@ const BASE = '/backend/v1';
 const PUBLIC_URL = `${ORIGIN}${BASE}`;
 
 t.test('either setting defines the base path', async (t) => {
-  const testDatabase = (publicUrl: string, basePath = '') => {
+  const addressesOf = (publicUrl: string, basePath = '') => {
     const { server, auth } = loadConfig({ MILLRACE_PUBLIC_URL: publicUrl, MILLRACE_BASE_PATH: basePath });
     return [server.publicUrl, server.basePath, auth.base];
   };
   const whole = [PUBLIC_URL, BASE, PUBLIC_URL];
-  t.strictSame(testDatabase(PUBLIC_URL), whole);
-  t.strictSame(testDatabase(`${PUBLIC_URL}/`), whole);
-  t.strictSame(testDatabase(PUBLIC_URL, '/'), whole);
-  t.strictSame(testDatabase(PUBLIC_URL, `${BASE}/`), whole);
-  t.strictSame(testDatabase(ORIGIN, BASE), whole);
-  t.strictSame(testDatabase(`${ORIGIN}/`, `${BASE}/`), whole);
-  t.strictSame(testDatabase('', BASE), [undefined, BASE, `http://127.0.0.1:3000${BASE}`]);
-  t.strictSame(testDatabase(ORIGIN, '/'), [ORIGIN, '', ORIGIN]);
+  t.strictSame(addressesOf(PUBLIC_URL), whole);
+  t.strictSame(addressesOf(`${PUBLIC_URL}/`), whole);
+  t.strictSame(addressesOf(PUBLIC_URL, '/'), whole);
+  t.strictSame(addressesOf(PUBLIC_URL, `${BASE}/`), whole);
+  t.strictSame(addressesOf(ORIGIN, BASE), whole);
+  t.strictSame(addressesOf(`${ORIGIN}/`, `${BASE}/`), whole);
+  t.strictSame(addressesOf('', BASE), [undefined, BASE, `http://127.0.0.1:3000${BASE}`]);
+  t.strictSame(addressesOf(ORIGIN, '/'), [ORIGIN, '', ORIGIN]);
 });
 
 t.test('a path that has several spellings, differs, or starts like a route is refused at the start', async (t) => {

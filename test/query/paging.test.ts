@@ -177,7 +177,7 @@ t.test('pages follow the order of the server and of compareBy, both ways', { tim
       const options = { projection: { n: 1, _id: 0 } };
       const whole = (await collection.find({}, options).sort(toMongoSort(sort)).toArray()).map(({ n }) => Number(n));
       const inHand = [...stored].sort(documentComparator(sort)).map((one) => Number(one['n']));
-      const differs = whole.findIndex((n, testDatabase) => inHand[testDatabase] !== n);
+      const differs = whole.findIndex((n, index) => inHand[index] !== n);
       const key = (n: number | undefined): string =>
         EJSON.stringify(sortKeyOf(stored[n ?? 0] ?? {}, sort), { relaxed: false });
       t.equal(

@@ -7,7 +7,6 @@ import type { ByteBudget } from '../../lib/memory/byte-budget.ts';
 import type { ScheduledTask } from '../../query/evaluate/fair-scheduler.ts';
 import { type LiveResult, prepareRowCooperatively, type RowEffect } from '../result/live-result-interface.ts';
 import { LogRowView } from '../result/log-row-view.ts';
-import { MOST_FRAMES } from '../wire/shared-message.ts';
 
 /** Bytes for all queries; beyond them each subscription evaluates rows by itself. */
 const MOST_BYTES = 16 * 1024 * 1024;
@@ -15,8 +14,14 @@ const MOST_BYTES = 16 * 1024 * 1024;
 const EFFECT_BYTES = 200;
 const BUDGET_KEY = 'shared row effects';
 
+interface SharedEffect {
+  readonly effect: RowEffect;
+  /** Bytes that are counted for it. */
+  bytes: number;
+}
+
 interface SharedEffects {
-  readonly byRow: Map<LogRow, RowEffect>;
+  readonly byRow: Map<LogRow, SharedEffect>;
   users: number;
   bytes: number;
 }
@@ -52,7 +57,10 @@ export class SharedRowEffects {
     const apply = async (row: LogRow, lane: ScheduledTask): Promise<RowEffect> => {
       if (lane.shouldYield) await lane.waitTurn();
       const known = shared.byRow.get(row);
-      if (known !== undefined) return known;
+      if (known !== undefined) {
+        this.#recount(shared, row, known);
+        return known.effect;
+      }
       const effect = await compute(row, lane);
       if (shared.users > 1) this.#add(shared, row, effect);
       return effect;
@@ -69,11 +77,22 @@ export class SharedRowEffects {
   }
 
   #add(shared: SharedEffects, row: LogRow, effect: RowEffect): void {
-    // The messages have the document as read, as encoded, and in each frame that they keep.
-    const bytes = EFFECT_BYTES + (effect.length === 0 ? 0 : (3 + MOST_FRAMES) * rowBytesWithDocument(row));
+    const bytes = bytesOf(row, effect);
     if (this.#bytes + bytes > MOST_BYTES || shared.byRow.has(row)) return;
-    shared.byRow.set(row, effect);
+    shared.byRow.set(row, { effect, bytes });
     this.#count(shared, bytes);
+  }
+
+  /** Messages keep a frame for each id of a subscription, which clients choose: what was added since counts, too. */
+  #recount(shared: SharedEffects, row: LogRow, known: SharedEffect): void {
+    const more = bytesOf(row, known.effect) - known.bytes;
+    if (this.#bytes + more > MOST_BYTES) {
+      shared.byRow.delete(row);
+      this.#count(shared, -known.bytes);
+      return;
+    }
+    known.bytes += more;
+    this.#count(shared, more);
   }
 
   #count(shared: SharedEffects, bytes: number): void {
@@ -81,4 +100,11 @@ export class SharedRowEffects {
     this.#bytes += bytes;
     this.#budget.note(BUDGET_KEY, bytes);
   }
+}
+
+/** The document as read, and what its messages have encoded. */
+function bytesOf(row: LogRow, effect: RowEffect): number {
+  if (typeof effect === 'string') return EFFECT_BYTES;
+  const encoded = effect.reduce((bytes, message) => bytes + message.created, 0);
+  return EFFECT_BYTES + (effect.length === 0 ? 0 : rowBytesWithDocument(row) + encoded);
 }

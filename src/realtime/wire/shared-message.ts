@@ -39,9 +39,6 @@ const END = Buffer.from('}');
 /** From this size on, two writes cost less than a copy for each id. */
 const LARGE_BYTES = 16 * 1024;
 
-/** Frames that a message keeps: many subscriptions have the same few ids, and one client can choose many. */
-export const MOST_FRAMES = 4;
-
 /** A message. Its first fields are its type and the subscription's id; the others are the same for all clients. */
 export class SharedMessage implements SubscriptionMessage {
   readonly #type: string;
@@ -87,7 +84,7 @@ export class SharedMessage implements SubscriptionMessage {
         frame = encodeFrameStart(head, this.tail.length);
       }
       this.created += frame.length;
-      if (this.#frames.size < MOST_FRAMES) this.#frames.set(id, frame);
+      this.#frames.set(id, frame);
     }
     return frame;
   }

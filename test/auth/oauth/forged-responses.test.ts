@@ -47,23 +47,22 @@ t.test('endpoints with invalid responses', async (t) => {
   const rude = Object.keys(RUDE).filter((name): name is keyof typeof RUDE => name in RUDE);
   const all = [];
   // One after the other: generating their keys would occupy the threads that outgoing calls need.
-  for (const testDatabase of spots)
-    for (const name of rude) all.push({ testDatabase, name, liar: await startLyingProvider(t) });
+  for (const spot of spots) for (const name of rude) all.push({ spot, name, liar: await startLyingProvider(t) });
   // All at once: those that never respond take until the timeout of outgoing calls.
   const results = await Promise.all(
-    all.map(async ({ testDatabase, name, liar }) => {
+    all.map(async ({ spot, name, liar }) => {
       liar.thin = ['email'];
-      liar.claims = { ...liar.claims, sub: `${testDatabase}-${name}`, email: `${testDatabase}-${name}@example.org` };
-      const provider = `${testDatabase}-${name}`;
+      liar.claims = { ...liar.claims, sub: `${spot}-${name}`, email: `${spot}-${name}@example.org` };
+      const provider = `${spot}-${name}`;
       await fixture.provide(leadingTo(provider, liar));
-      liar.lies = { at: { [testDatabase]: name } };
+      liar.lies = { at: { [spot]: name } };
       const { error } = await fixture.outcome(provider);
       liar.lies = {};
-      return { testDatabase, name, error, after: await fixture.enter(provider) };
+      return { spot, name, error, after: await fixture.enter(provider) };
     }),
   );
-  for (const { testDatabase, name, error, after } of results) {
-    await t.test(`${testDatabase}: ${name}`, async (t) => {
+  for (const { spot, name, error, after } of results) {
+    await t.test(`${spot}: ${name}`, async (t) => {
       t.match(error, /^provider-(unavailable|response-invalid)$/);
       t.equal(after.statusCode, 200, `it is not kept: ${after.body}`);
     });

@@ -106,7 +106,7 @@ const seed = runSeed();
 const RUNS = runCount(1_500, 100_000);
 t.test(`random patches at once and operation by operation are equal (MILLRACE_SEED=${seed})`, async (t) => {
   const random = new Random(seed);
-  const testDatabase = (): string =>
+  const randomPointer = (): string =>
     Array.from({ length: 1 + random.below(3) }, () => `/${random.pick(['a', 'b', '0'])}`).join('');
   const value = (): unknown => random.pick<() => unknown>([() => random.below(9), () => ({ a: {} }), () => [[], 1]])();
   let done = 0;
@@ -117,7 +117,7 @@ t.test(`random patches at once and operation by operation are equal (MILLRACE_SE
     const patch: unknown[] = [];
     for (let attempts = 0; attempts < 12; attempts++) {
       const op = random.pick(['add', 'replace', 'remove', 'move', 'copy', 'copy']);
-      const operation = { op, path: testDatabase(), from: testDatabase(), value: random.pick(given) };
+      const operation = { op, path: randomPointer(), from: randomPointer(), value: random.pick(given) };
       const next = document;
       // A document parsed from JSON shares nothing.
       if (codeOf(() => (document = patched(next, [operation]))) === 'none') patch.push(operation);

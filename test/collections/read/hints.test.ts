@@ -189,11 +189,8 @@ t.test(
     const response = await app.inject({ url: '/api/books?titel=1', headers: { origin: 'http://localhost:5173' } });
     t.match(response.headers['access-control-expose-headers'], /Millrace-Hint/);
     const openApi = (await app.inject('/openapi.json')).json();
-    for (const testDatabase of [
-      openApi.paths['/api/{collection}'].get,
-      openApi.paths['/api/{collection}/_query'].post,
-    ]) {
-      t.ok(JSON.stringify(testDatabase.responses['200']).includes('Millrace-Hint'));
+    for (const operation of [openApi.paths['/api/{collection}'].get, openApi.paths['/api/{collection}/_query'].post]) {
+      t.ok(JSON.stringify(operation.responses['200']).includes('Millrace-Hint'));
     }
   },
 );

@@ -13,9 +13,9 @@ const { active } = services.functions;
 
 async function save(name: string, files: Record<string, string | object>): Promise<void> {
   for (const [path, content] of Object.entries(files)) {
-    const testDatabase = join(folder, name, path);
-    await mkdir(dirname(testDatabase), { recursive: true });
-    await writeFile(testDatabase, typeof content === 'string' ? content : JSON.stringify(content));
+    const file = join(folder, name, path);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, typeof content === 'string' ? content : JSON.stringify(content));
   }
 }
 

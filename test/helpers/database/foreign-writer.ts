@@ -18,12 +18,12 @@ const FLAG_BYTES = 4;
  * Inserts documents given as BSON bytes, signed in as the user of the connection string if it names one.
  * @throws Error when the server does not accept them all
  */
-export async function insertBytes(url: string, testDatabase: string, documents: readonly Buffer[]): Promise<void> {
+export async function insertBytes(url: string, namespace: string, documents: readonly Buffer[]): Promise<void> {
   const { hostname, port, username, password } = new URL(url.replace(/^mongodb:/, 'http:'));
   const socket = connect(Number(port), hostname);
   try {
     if (username !== '') await signIn(socket, decodeURIComponent(username), decodeURIComponent(password));
-    const [database = '', collection = ''] = testDatabase.split('.');
+    const [database = '', collection = ''] = namespace.split('.');
     const inside = Buffer.concat([cstring(Buffer.from('documents')), ...documents]);
     const command = { insert: collection, $db: database, writeConcern: { w: 'majority' } };
     const reply = await send(socket, command, [Buffer.of(1), int32(inside.length + 4), inside]);

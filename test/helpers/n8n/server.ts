@@ -75,9 +75,9 @@ export async function openN8n(t: Test): Promise<N8nServer> {
 
   let cookie = '';
   const send = async (request: string, body?: object): Promise<Response> => {
-    const [method = '', testDatabase] = request.split(' ');
+    const [method = '', path] = request.split(' ');
     const headers = { cookie, 'browser-id': 'test', ...(body && { 'content-type': 'application/json' }) };
-    return fetch(`${url}${testDatabase}`, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+    return fetch(`${url}${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) });
   };
   const isUp = async () => (await send('GET /healthz/readiness').catch(() => null))?.ok === true;
 

@@ -58,7 +58,7 @@ async function startBrowser(t: Pick<Test, 'teardown'>, executablePath = ''): Pro
 
 function executable(hasViewers = false): string | undefined {
   const spots = hasViewers ? [...WITH_WINDOWS, WITHOUT_WINDOWS] : [WITHOUT_WINDOWS, ...WITH_WINDOWS];
-  return process.env['CHROMIUM_BINARY'] ?? spots.find((testDatabase) => existsSync(testDatabase));
+  return process.env['CHROMIUM_BINARY'] ?? spots.find((path) => existsSync(path));
 }
 
 /** Calls a function in a page. It is passed as text, because tests are not compiled with the browser's types. */

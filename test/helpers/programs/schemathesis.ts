@@ -66,6 +66,6 @@ export function failuresOf({ output }: Run): string {
 }
 
 /** A folder for its own files. */
-export function scratch(testDatabase: string): string {
-  return mkdtempSync(join(testDatabase, 'schemathesis-'));
+export function scratch(parent: string): string {
+  return mkdtempSync(join(parent, 'schemathesis-'));
 }

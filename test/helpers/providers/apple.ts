@@ -41,14 +41,14 @@ export async function startApple(t: Test): Promise<Apple> {
   const known = new Set<string>();
 
   const site: Site = await startSite(t, async (request) => {
-    const testDatabase = `${request.method} ${request.url.pathname}`;
-    if (testDatabase === 'GET /.well-known/openid-configuration') return { body: discovery(site.origin) };
-    if (testDatabase === 'GET /auth/keys') {
+    const route = `${request.method} ${request.url.pathname}`;
+    if (route === 'GET /.well-known/openid-configuration') return { body: discovery(site.origin) };
+    if (route === 'GET /auth/keys') {
       return { body: { keys: [{ ...(await exportJWK(signing.publicKey)), kid, alg: 'RS256', use: 'sig' }] } };
     }
-    if (testDatabase === 'GET /auth/authorize') return authorize(request.url.searchParams);
-    if (testDatabase === 'POST /auth/authorize') return decide(request.form);
-    if (testDatabase === 'POST /auth/token') return token(request);
+    if (route === 'GET /auth/authorize') return authorize(request.url.searchParams);
+    if (route === 'POST /auth/authorize') return decide(request.form);
+    if (route === 'POST /auth/token') return token(request);
     return null;
   });
 

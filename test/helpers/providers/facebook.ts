@@ -36,12 +36,12 @@ export async function startFacebook(t: Test): Promise<Facebook> {
 
   const site = await startSite(t, (request) => {
     const { method, url, form } = request;
-    const testDatabase = `${method} ${url.pathname}`;
-    if (testDatabase === `GET ${VERSION}/dialog/oauth`) return dialog(url.searchParams);
-    if (testDatabase === `POST ${VERSION}/dialog/oauth`) return decide(form);
-    if (testDatabase === `GET ${VERSION}/oauth/access_token`) return token(request, url.searchParams);
-    if (testDatabase === `POST ${VERSION}/oauth/access_token`) return token(request, form);
-    if (testDatabase === `GET ${VERSION}/me`) return me(request);
+    const route = `${method} ${url.pathname}`;
+    if (route === `GET ${VERSION}/dialog/oauth`) return dialog(url.searchParams);
+    if (route === `POST ${VERSION}/dialog/oauth`) return decide(form);
+    if (route === `GET ${VERSION}/oauth/access_token`) return token(request, url.searchParams);
+    if (route === `POST ${VERSION}/oauth/access_token`) return token(request, form);
+    if (route === `GET ${VERSION}/me`) return me(request);
     return null;
   });
 

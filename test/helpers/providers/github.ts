@@ -32,13 +32,13 @@ export async function startGitHub(t: Test): Promise<GitHub> {
 
   const site = await startSite(t, (request) => {
     const { method, url } = request;
-    const testDatabase = `${method} ${url.pathname}`;
-    if (testDatabase === 'GET /login/oauth/authorize') return authorize(url.searchParams);
-    if (testDatabase === 'POST /login/oauth/authorize') return decide(request);
-    if (testDatabase === 'POST /login/oauth/access_token') return token(request);
-    if (testDatabase === 'GET /user')
+    const route = `${method} ${url.pathname}`;
+    if (route === 'GET /login/oauth/authorize') return authorize(url.searchParams);
+    if (route === 'POST /login/oauth/authorize') return decide(request);
+    if (route === 'POST /login/oauth/access_token') return token(request);
+    if (route === 'GET /user')
       return asUser(request, ({ emails, ...user }) => ({ ...user, email: null, type: 'User' }));
-    if (testDatabase === 'GET /user/emails') {
+    if (route === 'GET /user/emails') {
       return asUser(request, ({ emails }, { scopes }) => {
         const allowed = scopes.includes('user:email') || scopes.includes('user');
         return allowed ? emails.map((it) => ({ ...it, visibility: it.primary ? 'private' : null })) : null;

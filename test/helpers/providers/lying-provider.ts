@@ -56,12 +56,12 @@ export async function startLyingProvider(
   let keys = await firstKeys;
 
   const site: Site = await startSite(t, async (request) => {
-    const testDatabase = positionOf(request.url.pathname);
-    if (testDatabase === null) return null;
-    const lie = provider.lies.at?.[testDatabase];
+    const endpoint = positionOf(request.url.pathname);
+    if (endpoint === null) return null;
+    const lie = provider.lies.at?.[endpoint];
     if (typeof lie === 'string') return RUDE[lie];
     if (lie !== undefined) return await lie(request);
-    return await HONEST[testDatabase](request);
+    return await HONEST[endpoint](request);
   });
 
   const provider: LyingProvider = {

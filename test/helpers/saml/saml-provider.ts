@@ -121,14 +121,14 @@ export async function startSamlProvider(t: Test, keys: SamlKeys = samlKeys()): P
         `<ds:X509Certificate>${certificate.replace(/-----.*-----/g, '')}</ds:X509Certificate></ds:X509Data></ds:KeyInfo>` +
         '</md:KeyDescriptor>',
     );
-    const testDatabase = (service: string, way: string, path: string) =>
+    const endpointElement = (service: string, way: string, path: string) =>
       `<md:${service} Binding="${BINDINGS}:HTTP-${way}" Location="${provider.origin}/${path}"/>`;
     return (
       '<?xml version="1.0"?><!-- Made by hand. --><md:EntityDescriptor ' +
       `xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata" entityID="${provider.issuer}"><md:IDPSSODescriptor ` +
       `protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol">${certificates.join('')}` +
-      `${testDatabase('SingleLogoutService', 'Redirect', 'slo')}${testDatabase('SingleSignOnService', 'POST', 'sso')}` +
-      `${testDatabase('SingleSignOnService', 'Redirect', 'sso')}</md:IDPSSODescriptor></md:EntityDescriptor>`
+      `${endpointElement('SingleLogoutService', 'Redirect', 'slo')}${endpointElement('SingleSignOnService', 'POST', 'sso')}` +
+      `${endpointElement('SingleSignOnService', 'Redirect', 'sso')}</md:IDPSSODescriptor></md:EntityDescriptor>`
     );
   }
 

@@ -94,11 +94,11 @@ export function evil(assertion: string, keeps = false): string {
 
 /**
  * A response of another user around a signed one.
- * @param testDatabase where the signed one and its signature are
+ * @param place where the signed one and its signature are
  */
-function wrapped(xml: string, testDatabase: (original: string, signature: string) => string): string {
+function wrapped(xml: string, place: (original: string, signature: string) => string): string {
   const [signature = ''] = SIGNATURE.exec(xml) ?? [];
   const original = xml.replace(signature, '');
   const other = evil(original).replace(/<samlp:Response([^>]*) ID="[^"]*"/, '<samlp:Response$1 ID="_evil-response"');
-  return other.replace('<samlp:Status>', () => `${testDatabase(original, signature)}<samlp:Status>`);
+  return other.replace('<samlp:Status>', () => `${place(original, signature)}<samlp:Status>`);
 }

@@ -228,8 +228,8 @@ export class MemorySender implements Sender {
     row.attempt += 1;
     const now = this.#now();
     const { status, error } = attempt;
-    const testDatabase = { trigger: row.trigger, schedule: target.retrySchedule, attempts: row.attempt };
-    const outcome = decideAttemptOutcome({ status, error, retryAfter }, testDatabase, 0.5, now);
+    const delivery = { trigger: row.trigger, schedule: target.retrySchedule, attempts: row.attempt };
+    const outcome = decideAttemptOutcome({ status, error, retryAfter }, delivery, 0.5, now);
     if (row.trigger !== 'test') {
       if (probe) breaker.recordProbe(error === null, now);
       else breaker.count(error === null, now);

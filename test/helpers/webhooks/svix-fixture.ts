@@ -53,8 +53,8 @@ export function storedIn(targets: ReadonlyMap<string, EndpointDeliverySettings>)
 }
 
 /** A Svix sender with a connection of its own, as in a process of its own. */
-export async function openSvix(t: Test, testDatabase: SvixPlace): Promise<SvixFixture> {
-  const mongo = await connectMongo({ url: testDatabase.url, database: testDatabase.database });
+export async function openSvix(t: Test, place: SvixPlace): Promise<SvixFixture> {
+  const mongo = await connectMongo({ url: place.url, database: place.database });
   t.teardown(() => mongo.close());
   const egress = new Egress({ mode: 'development', allow: [] });
   t.teardown(() => egress.close());
@@ -62,15 +62,15 @@ export async function openSvix(t: Test, testDatabase: SvixPlace): Promise<SvixFi
   const notes: string[] = [];
   const created = fixture(t, ({ offset, events }) => {
     const sender = new SvixSender({
-      url: testDatabase.svix.url,
-      token: testDatabase.svix.token,
+      url: place.svix.url,
+      token: place.svix.token,
       mongo,
       egress,
       events,
-      stored: testDatabase.stored ?? storedIn(reported),
+      stored: place.stored ?? storedIn(reported),
       clockOffsetMs: offset,
       onLog: (_, message, details) => notes.push(`${message}: ${JSON.stringify(details)}`),
-      times: { ...SVIX_TEST_TIMES, ...testDatabase.times },
+      times: { ...SVIX_TEST_TIMES, ...place.times },
       limits: { leaseMs: 20_000 },
     });
     const ensure = sender.ensureEndpoint.bind(sender);

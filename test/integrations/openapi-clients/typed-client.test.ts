@@ -53,9 +53,9 @@ export const answer = client.GET('/api/movies', { params: { query: { limit: 'two
 async function write(url: string, name: string): Promise<void> {
   const set = SEED_SETS.find((set) => set.name === name);
   const documents = (await set?.read()) ?? [];
-  const placed = documents.map((document, testDatabase) => ({
+  const placed = documents.map((document, index) => ({
     ...document,
-    id: String(testDatabase).padStart(6, '0'),
+    id: String(index).padStart(6, '0'),
   }));
   for (const { text, count } of bodies(placed)) {
     const headers = { 'content-type': 'application/json', prefer: 'return=minimal' };

@@ -69,3 +69,21 @@ t.test('results with state evaluate each row by themselves', async (t) => {
   for (let n = 0; n < 2; n++) await effects.evaluate(live, wait().signal).apply(row, lane);
   t.strictSame(evaluated, [1, 1]);
 });
+
+t.test('frames for many ids count, and beyond the limit the row is not shared any more', async (t) => {
+  const budget = new ByteBudget({ each: 2 ** 30, all: 2 ** 30 });
+  const effects = new SharedRowEffects(budget);
+  const { live, evaluated } = fixture();
+  const [first, second, row] = [effects.evaluate(live, wait().signal), effects.evaluate(live, wait().signal), rowOf(1)];
+  const before = budget.total;
+  for (let n = 0; evaluated.length < 2 && n < 200_000; n++) {
+    const [message] = await second.apply(row, lane);
+    if (typeof message !== 'string') message?.frame(`${n} ${'x'.repeat(1_000)}`);
+    if (n === 100) t.ok(budget.total > before + 100_000, 'they are counted');
+  }
+  t.equal(evaluated.length, 2, 'evaluated once more');
+  t.ok(budget.total < 16 * 1024 * 1024 + 2_000_000);
+  first.end();
+  second.end();
+  t.equal(budget.total, 0);
+});

@@ -29,11 +29,11 @@ export const FORGERIES: Readonly<Record<string, Forgery>> = {
     return at === undefined ? null : [...frames.slice(0, at + 1), ...frames.slice(at)];
   },
   'two changes are swapped': (frames) => {
-    const at = positionsOf(frames).find((testDatabase) => isChange(frames[testDatabase + 1] ?? ''));
+    const at = positionsOf(frames).find((index) => isChange(frames[index + 1] ?? ''));
     return at === undefined ? null : frames.with(at, frames[at + 1] ?? '').with(at + 1, frames[at] ?? '');
   },
   'a change has another state': (frames) => {
-    const at = positionsOf(frames).find((testDatabase) => /"v":\d/.test(frames[testDatabase] ?? ''));
+    const at = positionsOf(frames).find((index) => /"v":\d/.test(frames[index] ?? ''));
     return at === undefined ? null : frames.with(at, frames[at]?.replace(/"v":\d+/, '"v":100') ?? '');
   },
   'a snapshot has another state': (frames) => {

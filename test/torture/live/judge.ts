@@ -80,15 +80,14 @@ export function judge({ journals, oracle, stored }: Evidence): LiveVerdict {
 
 function follow({ wire }: Journal, line: Line, cases: readonly Case[], issue: (text: string) => void): void {
   for (const [index, one] of cases.entries()) one.begin(numberOf(line.since[index] ?? null));
-  let testDatabase = -1;
+  let last = -1;
   for (const text of line.frames) {
     const frame: Frame = wire === 'socket' ? JSON.parse(text) : readBlock(text);
     if (frame.type === 'error') issue(text);
-    if (wire === 'stream' && frame.testDatabase !== undefined) {
-      const next = numberOf(frame.testDatabase) ?? -1;
-      if (next < testDatabase && frame.type !== 'reset')
-        issue(`the stream's position falls from ${testDatabase} to ${frame.testDatabase}`);
-      testDatabase = next;
+    if (wire === 'stream' && frame.eventId !== undefined) {
+      const next = numberOf(frame.eventId) ?? -1;
+      if (next < last && frame.type !== 'reset') issue(`the stream's position falls from ${last} to ${frame.eventId}`);
+      last = next;
     }
     for (const [index, one] of cases.entries()) {
       const mine = (id: string | undefined) => id === `s${index}` || (wire === 'stream' && id === undefined);

@@ -75,14 +75,14 @@ export class Oracle {
     this.#changes = rows.flatMap((row) => {
       if (row.key === null || VERBS[row.operation] === undefined) return [];
       const id = idText(decodeDocument(row.key)['_id']);
-      const testDatabase = `${row.collection} ${id}`;
-      const before = documents.get(testDatabase) ?? null;
+      const documentKey = `${row.collection} ${id}`;
+      const before = documents.get(documentKey) ?? null;
       const after = row.after === null ? null : plain(toWireDocument(decodeDocument(row.after)));
-      if (after === null) documents.delete(testDatabase);
-      else documents.set(testDatabase, after);
-      const history = this.#histories.get(testDatabase) ?? [];
+      if (after === null) documents.delete(documentKey);
+      else documents.set(documentKey, after);
+      const history = this.#histories.get(documentKey) ?? [];
       history.push({ number: row.number, after });
-      this.#histories.set(testDatabase, history);
+      this.#histories.set(documentKey, history);
       return [{ row, id, before, after }];
     });
   }
@@ -98,9 +98,9 @@ export class Oracle {
 
   /** The documents of a collection at a number. */
   documents(collection: string, number: number): readonly Shown[] {
-    const ids = [...this.#histories.keys()].filter((testDatabase) => testDatabase.startsWith(`${collection} `));
+    const ids = [...this.#histories.keys()].filter((documentKey) => documentKey.startsWith(`${collection} `));
     return ids.flatMap(
-      (testDatabase) => this.document(collection, testDatabase.slice(collection.length + 1), number) ?? [],
+      (documentKey) => this.document(collection, documentKey.slice(collection.length + 1), number) ?? [],
     );
   }
 

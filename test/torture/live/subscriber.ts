@@ -42,7 +42,7 @@ export interface Frame {
   readonly type: string;
   readonly id?: string;
   /** What a stream remembers: the line's own `id`. */
-  readonly testDatabase?: string;
+  readonly eventId?: string;
   readonly [field: string]: unknown;
 }
 
@@ -236,8 +236,8 @@ export class StreamSubscriber extends Subscriber {
     return readBlock(text);
   }
 
-  protected note({ type, testDatabase }: Frame): void {
-    if (testDatabase !== undefined) this.positions[0] = testDatabase;
+  protected note({ type, eventId }: Frame): void {
+    if (eventId !== undefined) this.positions[0] = eventId;
     if (type === 'reset' || type === 'subscribed') this.live[0] = false;
     if (type === 'live') this.live[0] = true;
   }
@@ -257,13 +257,13 @@ export class StreamSubscriber extends Subscriber {
 /** One block of a stream as a frame of its only subscription. */
 export function readBlock(text: string): Frame {
   const fields = new Map(text.split('\n').map((line) => line.split(/: ?(.*)/s, 2) as [string, string]));
-  const testDatabase = fields.get('id');
+  const eventId = fields.get('id');
   const type = fields.get('event') ?? '';
   return {
     ...JSON.parse(fields.get('data') ?? '{}'),
     type,
     id: 's0',
-    ...(testDatabase === undefined ? {} : { testDatabase }),
+    ...(eventId === undefined ? {} : { eventId }),
   };
 }
 

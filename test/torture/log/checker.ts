@@ -25,7 +25,7 @@ export interface Verdict {
 /** The required content of a row; bodies are the stream's own bytes and need no second check. */
 const essence = (row: LogRow) =>
   `${row.token} ${row.operation} ${row.collection} ${row.transaction?.id}/${row.transaction?.index}/${row.transaction?.last}`;
-const testDatabase = (row: LogRow) =>
+const describeRow = (row: LogRow) =>
   `${row.operation} ${row.collection} ${row.key === null ? '-' : String(BSON.deserialize(row.key)['_id'])}`;
 
 export async function check(mongo: Mongo, log: EventLog, folder: string, partial: boolean): Promise<Verdict> {
@@ -48,7 +48,7 @@ export async function check(mongo: Mongo, log: EventLog, folder: string, partial
   const expected = partial ? [] : await fresh(mongo, rows);
   for (const [index, row] of expected.entries()) {
     const stored = rows[index + 1];
-    if (stored === undefined) issue(`Lost: the stream has ${testDatabase(row)}, the log ends`);
+    if (stored === undefined) issue(`Lost: the stream has ${describeRow(row)}, the log ends`);
     else if (essence(stored) !== essence(row))
       issue(`Row ${stored.number} is ${essence(stored)}, the stream has ${essence(row)}`);
     if (issues.length > 0) break;
@@ -59,7 +59,7 @@ export async function check(mongo: Mongo, log: EventLog, folder: string, partial
   const counts = new Map<string, number>();
   const kinds: Record<string, number> = {};
   for (const row of rows) {
-    counts.set(testDatabase(row), (counts.get(testDatabase(row)) ?? 0) + 1);
+    counts.set(describeRow(row), (counts.get(describeRow(row)) ?? 0) + 1);
     kinds[row.operation] = (kinds[row.operation] ?? 0) + 1;
   }
   const acks = lines(folder, 'acks-');

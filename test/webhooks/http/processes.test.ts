@@ -13,8 +13,8 @@ import { HOOK, webhookFixture } from '../../helpers/webhooks/webhook-fixture.ts'
 t.test('a changed endpoint is active in another process within a second', async (t) => {
   const settings = { MILLRACE_MASTER_KEY: randomBytes(32).toString('base64') };
   const one = await webhookFixture(t, { settings });
-  const { testDatabase: position } = one;
-  const two = await webhookFixture(t, { settings, testDatabase: position });
+  const { testDatabase } = one;
+  const two = await webhookFixture(t, { settings, testDatabase });
   const there = (id: string) => two.services.webhooks.endpoints.activeNow().find((target) => target.id === id);
   const created = (await one.boss('POST /webhooks/endpoints', { ...HOOK, headers: { 'x-a': 'kept' } })).json();
   const { id } = created;

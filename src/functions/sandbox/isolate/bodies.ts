@@ -12,6 +12,8 @@ export interface BodyStream {
 export type OutgoingBody = string | Uint8Array | null;
 
 export interface BodyUtils {
+  /** Own options only: what code of an earlier call put on a prototype is not one. */
+  readonly ownOptions: <T>(given: T | undefined) => Partial<T>;
   /**
    * A body given by the code. Bytes are copied.
    * @throws TypeError for an unsupported object
@@ -34,7 +36,8 @@ export function makeBodyUtils(encodings: EncodingUtils): BodyUtils {
   const [Bytes, Buffers] = [Uint8Array, ArrayBuffer];
   const plainText = Object.prototype.toString;
   const { isArray } = Array;
-  const { hasOwn, create } = Object;
+  const { assign, create } = Object;
+  const ownOptions = <T>(given: T | undefined): Partial<T> => assign(create(null), given);
   const uncurry = Function.prototype.bind.bind(Function.prototype.call) as <T, A extends unknown[], R>(
     fn: (this: T, ...rest: A) => R,
   ) => (self: T, ...rest: A) => R;
@@ -80,7 +83,8 @@ export function makeBodyUtils(encodings: EncodingUtils): BodyUtils {
         length += chunk.length;
       }
       this.#bytes = joined(chunks, length);
-      this.type = hasOwn(given, 'type') && given.type !== undefined ? lower(`${given.type}`) : '';
+      const { type } = ownOptions(given);
+      this.type = type === undefined ? '' : lower(`${type}`);
     }
     get size(): number {
       return this.#bytes.length;
@@ -261,6 +265,7 @@ export function makeBodyUtils(encodings: EncodingUtils): BodyUtils {
   };
 
   return {
+    ownOptions,
     take,
     collect,
     isStreaming: (body): body is BodyStream => typeof body === 'object' && body !== null && 'chunks' in body,

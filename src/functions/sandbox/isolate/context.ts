@@ -25,7 +25,7 @@ export function makeFunctionContext(
   { encodings, bodies, values, webhooks }: ContextDeps,
   maxBytes: number,
 ): (facts: CallContextData, bridge: Pick<CallBridge, 'request' | 'log'>) => object {
-  const { assign, freeze, create, keys } = Object;
+  const { freeze, create, keys } = Object;
   const { isArray } = Array;
   const Dates = Date;
   const { parse } = JSON;
@@ -41,8 +41,8 @@ export function makeFunctionContext(
   interface WriteOptions {
     readonly ifMatch?: unknown;
   }
-  /** Own options only: what code of an earlier call put on a prototype is none. */
-  const ownOptions = <T>(given: T): T => assign(create(null), given);
+  const { ownOptions } = bodies;
+  const ifMatchOf = (given: WriteOptions | undefined) => ownOptions(given).ifMatch;
   const commas = (value: unknown): unknown => (isArray(value) ? value.join(',') : value);
   interface SentBody {
     readonly text?: string;
@@ -93,7 +93,7 @@ export function makeFunctionContext(
     const documents = (collection: unknown) =>
       freeze({
         list: (given?: ListOptions) => {
-          const { filter, sort, limit, cursor, fields } = ownOptions<ListOptions>(given ?? {});
+          const { filter, sort, limit, cursor, fields } = ownOptions(given);
           const parameters = { filter, sort: commas(sort), limit, cursor, fields: commas(fields) };
           return request('documents.list', { collection, ...parameters });
         },
@@ -101,28 +101,13 @@ export function makeFunctionContext(
         count: (filter?: unknown) => request('documents.count', { collection, filter }),
         create: (document: unknown) => request('documents.create', { collection, document }),
         replace: (id: unknown, document: unknown, given?: WriteOptions) =>
-          request('documents.replace', {
-            collection,
-            id,
-            document,
-            ifMatch: ownOptions<WriteOptions>(given ?? {}).ifMatch,
-          }),
+          request('documents.replace', { collection, id, document, ifMatch: ifMatchOf(given) }),
         patch: (id: unknown, changes: unknown, given?: WriteOptions) =>
-          request('documents.patch', {
-            collection,
-            id,
-            changes,
-            ifMatch: ownOptions<WriteOptions>(given ?? {}).ifMatch,
-          }),
+          request('documents.patch', { collection, id, changes, ifMatch: ifMatchOf(given) }),
         update: (id: unknown, operators: unknown, given?: WriteOptions) =>
-          request('documents.update', {
-            collection,
-            id,
-            operators,
-            ifMatch: ownOptions<WriteOptions>(given ?? {}).ifMatch,
-          }),
+          request('documents.update', { collection, id, operators, ifMatch: ifMatchOf(given) }),
         remove: async (id: unknown, given?: WriteOptions) => {
-          await request('documents.remove', { collection, id, ifMatch: ownOptions<WriteOptions>(given ?? {}).ifMatch });
+          await request('documents.remove', { collection, id, ifMatch: ifMatchOf(given) });
         },
       });
 
@@ -131,7 +116,7 @@ export function makeFunctionContext(
       text: (id: unknown) => request('files.text', { id }),
       bytes: async (id: unknown) => fromBase64((await request('files.bytes', { id })) as string),
       create: async (file: FileOptions) => {
-        const { name, type, body } = ownOptions<FileOptions>(file);
+        const { name, type, body } = ownOptions(file);
         const known = type ?? bodies.typeOf(body) ?? undefined;
         return withBody(body ?? '', (taken) => request('files.create', { name, type: known, ...taken }));
       },
@@ -141,7 +126,7 @@ export function makeFunctionContext(
     });
 
     const call = async (url: unknown, options?: FetchOptions) => {
-      const { method, headers, body, timeoutMs } = ownOptions<FetchOptions>(options ?? {});
+      const { method, headers, body, timeoutMs } = ownOptions(options);
       const given = headers === undefined ? undefined : values.headersOf(headers);
       const argument = { url: `${url}`, method, headers: given, timeoutMs };
       const response = (await withBody(body, (taken) => request('fetch', { ...argument, ...taken }))) as FetchResult;
@@ -164,7 +149,7 @@ export function makeFunctionContext(
     };
 
     const schedule = (name: unknown, input: unknown = null, options?: ScheduleOptions) => {
-      const { after, at } = ownOptions<ScheduleOptions>(options ?? {});
+      const { after, at } = ownOptions(options);
       return request('schedule', { name, input, after, at: at instanceof Dates ? at.toISOString() : at });
     };
 

@@ -46,14 +46,12 @@ export function makeOutcomeUtils(bodies: BodyUtils): OutcomeUtils {
   const includes = uncurry(String.prototype.includes);
   const { stringify } = JSON;
   const { isArray } = Array;
-  const { assign, create, keys } = Object;
+  const { create, keys } = Object;
+  const { ownOptions } = bodies;
   const MAX_MESSAGE = 2_000;
   const MAX_STACK = 8_000;
   const MAX_HEADERS = 100;
   const EMPTY_STATUS = [204, 205, 304];
-
-  /** Own options only: what code of an earlier call put on a prototype is none. */
-  const ownOptions = <T>(given: T): T => assign(create(null), given);
 
   const headersOf = (given: unknown): Readonly<Record<string, string>> => {
     const headers: Record<string, string> = create(null);
